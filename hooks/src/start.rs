@@ -219,7 +219,7 @@ fn begin(
     }
 }
 
-/// The start block of a session at this time.
+/// Start block of a session, composed at a given time.
 struct StartBlock {
     /// The block as an injection.
     block: Injection,

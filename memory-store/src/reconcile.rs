@@ -55,8 +55,8 @@ pub struct GitState {
     pub head: Option<String>,
     /// The branch; `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// True if the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
-    /// (`git merge-base --is-ancestor`).
+    /// True if the commit that [`Ledger::heads`] recorded as HEAD of this tree is `head` or an ancestor of it (`git
+    /// merge-base --is-ancestor`).
     pub forward: bool,
     /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`). HEAD itself is not
     /// read, because it may have changed since.
@@ -78,13 +78,13 @@ pub struct GitState {
     /// Files below `.throughline` in the index that a sparse checkout omits from the tree (skip-worktree, `git ls-files
     /// -v`).
     pub left_out: Vec<PathBuf>,
-    /// Memory files that tool calls of Claude's removed since the last survey, relative to the folder of memory files.
+    /// Memory files that Claude's tool calls removed since the last survey, relative to the folder of memory files.
     pub removed_by_tools: Vec<PathBuf>,
     /// Snapshot of git's own files from before these queries.
     pub marks: GitSnapshot,
 }
 
-/// State of the source of a memory that sessions no longer contain.
+/// State of the transcripts that a memory was derived from, if the sessions no longer contain the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
     /// The source was read again and does not contain the memory.

@@ -1,12 +1,13 @@
-//! Anchors: the content of each memory's files when it was learned, and which of the names in its text occurred in the
-//! working tree. With them, publishing detects *stale* memories: their files were rewritten, moved or removed since, or
-//! a name no longer occurs.
+//! Anchors: the content of each memory's files when the memory was learned, and the names in its text that occurred in
+//! the working tree at that time. Publishing compares them with the present and so detects *stale* memories, whose
+//! files were rewritten, moved or removed since, or whose names no longer occur.
 //!
-//! Anchors are stored in the project's private folder and never in a memory file: a file's content depends on when a
-//! sync ran, and a derived memory does not (ARCHITECTURE.md, 4). Losing them loses the knowledge of past content. A new
-//! memory is anchored at the current content of its files; one that was learned long ago at the commit of that time, if
-//! git has it; else at the first content read. A person or a session that confirms a memory anchors it anew; a name
-//! that no longer occurs can be confirmed only by a person.
+//! Anchors are stored in the project's private folder and never in a memory file: anchors depend on the time of a sync,
+//! and the files of derived memories must not (ARCHITECTURE.md, 4). If anchors are lost, past contents are no longer
+//! known. A new memory is anchored at the current content of its files. A memory that was learned long ago is anchored
+//! at the commit of that time if git has it, else at the first content that is read. When a person or a session
+//! confirms a memory, it is anchored again. A memory with a name that no longer occurs can be confirmed only by a
+//! person.
 
 mod files;
 pub(crate) mod names;
@@ -39,39 +40,39 @@ use relied::EndedSessions;
 use sketch::{ContentHash, Sketch, SketchedContent};
 use words::{FoundWords, NamePlace, words_then};
 
-/// Changes whenever the meaning of the stored data changes.
+/// Must be changed whenever the meaning of the stored data changes.
 const VERSION: u32 = 1;
-/// Maximum number of files that are examined for one working tree: those of the newest memories.
+/// Maximum number of files that are examined for one working tree. Files of the newest memories come first.
 const PATHS_MAX: usize = 2000;
-/// Maximum number of past files requested from git at once; the next publication continues.
+/// Maximum number of past file versions that are requested from git at once. The next publication requests the others.
 const PAST_MAX: usize = 500;
-/// Maximum number of different names searched in one working tree: those of the newest memories.
+/// Maximum number of different names that are searched in one working tree. Names in the newest memories come first.
 const NAMES_MAX: usize = 10_000;
-/// Maximum number of past commits searched for names at once; the next publication continues.
+/// Maximum number of past commits that are searched for names at once. The next publication searches the others.
 const PAST_COMMITS_MAX: usize = 16;
 /// Maximum age of a memory that is anchored at the current content of its files.
 const RECENT_MS: i64 = DAY_MS;
-/// Time after a statement within which a session mostly commits its changes.
+/// Time after a statement within which a session usually commits its changes.
 const COMMITTED_MS: i64 = 2 * 60 * 60 * 1000;
 
-/// Record of one project, stored between runs.
+/// The anchors of one project, as stored between runs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct AnchorsFile {
     version: u32,
-    /// Sketches of contents, each stored once, because many memories are about the same file.
+    /// Sketches of file contents. Each is stored once, because several memories may be about the same file.
     contents: BTreeMap<ContentHash, Sketch>,
     memories: BTreeMap<MemoryId, Anchor>,
 }
 
-/// Contents of a memory's files at one time.
+/// Contents of a memory's files, and places of its names, at one time.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Anchor {
-    /// Time when it was learned, or last confirmed.
+    /// Time when the memory was learned, or last confirmed.
     at: Timestamp,
-    /// By path; nothing where neither git nor the disk knew the file.
+    /// The content of each file, by path; `None` if neither git nor the disk had the file.
     files: BTreeMap<String, Option<ContentHash>>,
-    /// Where each name was.
+    /// The place of each name.
     #[serde(default)]
     names: BTreeMap<String, NamePlace>,
 }
@@ -79,15 +80,15 @@ struct Anchor {
 /// A memory, and the files and names that determine whether it is stale.
 struct Subject<'a> {
     id: MemoryId,
-    /// Time when it was learned, or confirmed by a person.
+    /// Time when the memory was learned, or last confirmed by a person.
     at: Timestamp,
-    /// The paths, and the beginning of the hash that the memory's own file has, if any.
+    /// The paths, each with the first characters of the hash that the memory's own file states, if any.
     paths: Vec<(&'a str, Option<&'a str>)>,
-    /// The names in its text.
+    /// The names in the memory's text.
     names: Vec<String>,
 }
 
-/// The anchors of one project, while its trees are published.
+/// The anchors of one project, used while its trees are published.
 pub struct Anchors {
     home: ProjectDir,
     kept: AnchorsFile,
@@ -102,7 +103,7 @@ impl Anchors {
     /// Reads the anchors of a project.
     ///
     /// # Errors
-    /// If `ignore_paths` of the settings cannot be read: the files it names must not be read.
+    /// If `ignore_paths` in the settings cannot be read, because the files that it names must not be read.
     pub fn open(
         home: &ProjectDir,
         settings: &Settings,
@@ -122,7 +123,7 @@ impl Anchors {
         })
     }
 
-    /// Returns which memories of a working tree are stale. New ones are anchored.
+    /// Returns the stale memories of a working tree, and anchors new memories.
     pub fn compare(
         &mut self,
         tree: &TreeDir,
@@ -142,7 +143,7 @@ impl Anchors {
         for id in self.confirm(tree, &stale, &subjects, &mut files) {
             stale.remove(&id);
         }
-        // If the result cannot be written, the files are compared again next time.
+        // If the cache cannot be written, the next run compares the files again.
         drop(files.write());
         self.ignore = ignore;
         stale
@@ -161,7 +162,7 @@ impl Anchors {
         write_json(&self.home.anchors, &self.kept)
     }
 
-    /// Returns the memories whose files matter, the newest first, as far as there is room.
+    /// Returns the memories whose files or names matter, the newest first, up to the limits.
     fn subjects<'a>(&self, memories: &'a [Stored]) -> Vec<Subject<'a>> {
         let matters = memories.iter().map(|stored| &stored.memory).filter(|memory| depends(memory));
         let mut subjects: Vec<Subject<'_>> = matters
@@ -196,7 +197,7 @@ impl Anchors {
         subjects
     }
 
-    /// Anchors files without an anchor, or of memories that were learned again or confirmed since.
+    /// Anchors memories whose files have no anchor, or that were learned again or confirmed since.
     fn anchor(&mut self, root: &Path, subjects: &[Subject<'_>], files: &mut Files<'_>) {
         let mut past: Vec<(MemoryId, &str, Timestamp)> = Vec::new();
         for subject in subjects {
@@ -277,7 +278,7 @@ impl Anchors {
         }
     }
 
-    /// Notes where the names of memories are that have not been looked for, or were nowhere.
+    /// Records the places of names that have not been searched yet, or were not found before.
     fn anchor_names(&mut self, root: &Path, subjects: &[Subject<'_>], words: &FoundWords) {
         let mut past: Vec<(MemoryId, &str, Timestamp)> = Vec::new();
         for subject in subjects {
@@ -291,7 +292,7 @@ impl Anchors {
                         anchor.names.insert(name.clone(), is);
                     }
                     None if age_ms >= RECENT_MS => past.push((subject.id, name, subject.at)),
-                    // The session that the memory is of took the name away.
+                    // The session from which the memory was learned removed the name.
                     Some(NamePlace::Text | NamePlace::Path(_))
                         if is == NamePlace::Nowhere && age_ms < COMMITTED_MS =>
                     {
@@ -326,7 +327,7 @@ impl Anchors {
         for (commit, of) in of_commits {
             let words = commit.and_then(|_| words.next()).unwrap_or_default();
             for (id, name) in of {
-                // Where git does not tell, nothing is known of the name.
+                // A name for which git's answer has no place counts as missing at that time.
                 let seen = words.seen(name).unwrap_or(NamePlace::Nowhere);
                 let anchor = self.kept.memories.entry(id).or_default();
                 anchor.names.insert(name.to_owned(), seen);
@@ -334,8 +335,8 @@ impl Anchors {
         }
     }
 
-    /// Returns the names that were there and that neither the working tree nor HEAD has, by memory, in the order of
-    /// the text, each with its path of then.
+    /// Returns, by memory, the names that occurred earlier and that neither the working tree nor HEAD contains now.
+    /// They are in the order of the text, each with its earlier path.
     fn lost_names<'a>(
         &self,
         subjects: &'a [Subject<'_>],
@@ -385,7 +386,7 @@ impl Anchors {
         for (subject, anchored) in &found {
             for (path, _) in anchored {
                 if *files.now(path) == Now::Missing {
-                    // The commit that moved it may be a little older than the word.
+                    // The commit that moved the file may be a little older than the memory.
                     let at = Timestamp(subject.at.0.saturating_sub(DAY_MS));
                     let known = missing.entry(path).or_insert(at);
                     *known = at.min(*known);
@@ -443,7 +444,7 @@ impl Anchors {
         stale
     }
 
-    /// Anchors those stale memories anew that a session relied on with success, and returns them.
+    /// Anchors those stale memories again that a session relied on with success, and returns them.
     fn confirm(
         &mut self,
         tree: &TreeDir,
@@ -468,7 +469,7 @@ impl Anchors {
             if at <= anchor.at {
                 continue;
             }
-            // A removed file has nothing to be compared with from now on.
+            // A removed file has no content for later comparisons.
             let gone = subject.paths.iter().map(|(path, _)| ((*path).to_owned(), None));
             (anchor.at, anchor.files) = (at, gone.collect());
             for (path, _) in &subject.paths {
@@ -480,27 +481,30 @@ impl Anchors {
     }
 }
 
-/// Returns the newest of some commits, sorted newest first, that contains the changes of a session at this time.
+/// Returns the newest commit that can contain the changes of a session at this time; `None` if there is none. `commits`
+/// are sorted newest first.
 fn commit_at(commits: &[(Timestamp, String)], at: Timestamp) -> Option<&str> {
     let until = Timestamp(at.0.saturating_add(COMMITTED_MS));
     let found = commits.iter().find(|(committed, _)| *committed <= until);
     found.map(|(_, commit)| commit.as_str())
 }
 
-/// Returns whether a session that relied on a memory may confirm it: an edited file does not bring a name back.
+/// Returns whether a session that relied on a memory may confirm it. If a name no longer occurs it may not, because
+/// editing a file does not restore the name.
 fn may_be_confirmed(staleness: Option<&Staleness>) -> bool {
     staleness.is_some_and(|staleness| staleness.change != Change::NameGone)
 }
 
-/// Returns whether changes of its files and names may make a memory untrue. A wish remains valid, and the results of a
-/// session remain done.
+/// Returns whether a memory may become untrue when its files and names change. A wish remains valid, and the results of
+/// a session remain facts about the past.
 fn depends(memory: &Memory) -> bool {
     matches!(memory.status, Status::Active | Status::Held)
         && memory.superseded_by.is_none()
         && !matches!(memory.kind, Kind::Preference | Kind::Session)
 }
 
-/// Returns the names that a memory depends on. A rejected attempt is often removed, and remains rejected.
+/// Returns the names that a memory depends on. The names of a failed approach do not count: its code is often removed,
+/// and the memory remains true.
 fn names_of(memory: &Memory) -> Vec<String> {
     match memory.kind {
         Kind::FailedApproach => Vec::new(),
@@ -508,7 +512,7 @@ fn names_of(memory: &Memory) -> Vec<String> {
     }
 }
 
-/// Returns whether a path names a file of the working tree that is none of ours or git's.
+/// Returns whether a path may name a file of the working tree that belongs neither to us nor to git.
 fn is_a_file_here(path: &str) -> bool {
     let mut steps = Path::new(path).components();
     let is_inside = steps.all(|step| match step {

@@ -1,5 +1,5 @@
-//! Work in the background, started by a hook: quiet, low in priority, bounded in time, one at a time per project. The
-//! process ends with its work.
+//! Background work that a hook starts: without output, with low priority and limited time, and one run at a time per
+//! project. The process ends when its work is done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -23,21 +23,21 @@ use crate::machine::Machine;
 use crate::sync::{SyncOptions, sync};
 use crate::upkeep::housekeeping;
 
-/// Time limit of a run. The next one does the rest.
+/// Time limit of a run. The next run does the remaining work.
 const RUN_MAX: Duration = Duration::from_secs(20 * 60);
-/// Maximum memory of a run: many times the need of a long history.
+/// Maximum memory of a run in bytes, many times the amount that a long history needs.
 const MEMORY_BYTES_MAX: u64 = 4 << 30;
-/// Interval of these checks.
+/// Interval between two checks of time and memory.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Maximum number of syncs in one run: notes that arrive while it works are processed by the same run.
+/// Maximum number of syncs in one run. Notes that arrive during a sync are processed by the next sync of the same run.
 const ROUNDS_MAX: usize = 5;
-/// Claude Code writes transcripts a moment after it calls hooks.
+/// Wait before a sync, because Claude Code writes transcripts shortly after it calls hooks.
 const LAG: Duration = Duration::from_millis(250);
-/// Number of bytes of the inbox's end that are searched for transcripts that may still grow.
+/// Number of bytes at the inbox's end that are searched for transcripts that may still grow.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
 
-/// Brings a project up to date in the background; failures are counted and stored for the next session to announce. The
-/// project may be paired with the path to which its folder was moved.
+/// Brings a project up to date in the background. Failures are counted and stored, and the next session announces them.
+/// The second element of the first pair is the path to which the project's folder was moved, if it was.
 pub fn run(
     dirs: &UserDirs,
     (project, moved_to): (ProjectId, Option<&Path>),
@@ -45,7 +45,7 @@ pub fn run(
     clock: impl Fn() -> Timestamp + Send + Copy + 'static,
 ) -> Result<()> {
     step_back();
-    // Beside state of a later version nothing is noted either. Hooks report it without a note.
+    // If the state was written by a later version, no failure is stored either. Hooks detect this case themselves.
     format_version::check_project(dirs, project)?;
     if let Some(root) = moved_to {
         trees::adopt(dirs, project, root)?;
@@ -62,9 +62,9 @@ pub fn run(
     result
 }
 
-/// Runs `work`; a fault in it is a failure like others.
+/// Runs `work`. A panic becomes an error.
 fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
-    // Everything on disk is consistent at any moment, and nothing in memory is used after this.
+    // Files on disk are consistent at any moment, and no data in memory is used after a panic.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|fault| {
         let text = fault.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("no reason");
@@ -105,12 +105,12 @@ fn rounds(
     Ok(())
 }
 
-/// Returns whether any tree's inbox contains unprocessed notes.
+/// Returns whether the inbox of any working tree contains unprocessed notes.
 fn waiting(dirs: &UserDirs, main: &Tree) -> bool {
     trees::present(dirs, main).iter().any(|tree| has_unprocessed(&dirs.tree(&tree.root)))
 }
 
-/// Returns the transcripts in the last notes, with their lengths.
+/// Returns the transcripts that the last notes name, with their lengths in bytes.
 fn transcripts(dirs: &UserDirs, main: &Tree) -> Vec<(PathBuf, u64)> {
     let mut named: Vec<PathBuf> = trees::present(dirs, main)
         .iter()
@@ -126,8 +126,8 @@ fn transcripts(dirs: &UserDirs, main: &Tree) -> Vec<(PathBuf, u64)> {
         .collect()
 }
 
-/// Runs `work`; if it takes too long or too much memory, records that and ends the process. Everything on disk is
-/// consistent at any moment, so ending is safe.
+/// Runs `work`. If it takes too long or too much memory, records that and ends the process. Ending is safe, because
+/// files on disk are consistent at any moment.
 fn within<T>(
     most: Duration,
     clock: impl Fn() -> Timestamp + Send + 'static,
@@ -149,7 +149,7 @@ fn within<T>(
     result
 }
 
-/// Returns a message if a run exceeds a limit.
+/// Returns a message if a run exceeds a limit, else `None`.
 fn overrun(elapsed: Duration, most: Duration, resident: Option<u64>) -> Option<String> {
     const REMEDY: &str = "run `throughline sync` and watch what takes so";
     if elapsed >= most {
@@ -161,7 +161,7 @@ fn overrun(elapsed: Duration, most: Duration, resident: Option<u64>) -> Option<S
         .then(|| format!("it took more than {gib} GiB of memory; {REMEDY} much"))
 }
 
-/// Returns this process's memory; `None` if the operating system does not report it.
+/// Returns the memory of this process in bytes; `None` if the operating system does not report it.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -173,7 +173,7 @@ fn note_failure(dirs: &UserDirs, main: &Tree, failure: &str, now: Timestamp) {
     let failure = log::line(failure, &redactor);
     for tree in trees::present(dirs, main) {
         let state = dirs.tree(&tree.root);
-        // A disk that cannot store the failure will fail again, and is noticed elsewhere.
+        // If the failure cannot be stored, the disk is the problem, and other checks report it.
         let _ = inbox::failed(&state, &failure, now);
         let _ = log::append(
             &state,
@@ -189,23 +189,24 @@ fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timesta
     let redactor = redactor(dirs, main);
     for tree in trees::present(dirs, main) {
         let state = dirs.tree(&tree.root);
-        // As above: the work itself was done.
+        // An error is ignored, because the work itself was done.
         let _ = log::append(&state, log::LineKind::Warning, warnings, &redactor, now);
     }
 }
 
-/// Returns the redactor for the log: it hides the same as in other private files, including the user's own patterns.
+/// Returns the redactor for the log. It hides the same data as in other private files, including matches of the user's
+/// own patterns.
 fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
     let (settings, _) = settings_file::load(dirs, Some(main));
     let known = Known::read_file(dirs, &dirs.project(main.project));
     Redactor::new(&RedactOptions { known, ..RedactOptions::for_store(&settings, false) })
 }
 
-/// Leaves the machine to the user.
+/// Lowers the priority of this process, so that the user's programs run first.
 fn step_back() {
     lower_priority();
     let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
-    // An existing pool is as good.
+    // If a pool already exists, it is used.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
 }
 

@@ -48,7 +48,7 @@ use crate::transcript::read::{FileTimes, ReadCounts};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, Speaker, assemble};
 
-/// Maximum number of transcripts recorded as sources of one session.
+/// Maximum number of transcripts that are recorded as sources of one session.
 const SOURCES_MAX: usize = 32;
 
 /// Inputs of collecting besides the transcripts.
@@ -57,41 +57,41 @@ pub struct Collector<'a> {
     pub archive: &'a Archive,
     /// Sessions whose turns were removed because of their age.
     pub expired: &'a Expired,
-    /// Sessions and records that a person removed.
+    /// Sessions and records that a person purged.
     pub purged: &'a Purged,
     /// Removes secrets.
     pub redactor: &'a Redactor,
     /// Known secrets, including those found during the run.
     pub secrets: &'a Secrets,
-    /// Files that never enter.
+    /// Files whose content is never archived.
     pub ignore: &'a Ignore,
     /// Whether the transcripts are in a folder that the user named.
     pub from_folder: bool,
     /// The project's working trees.
     pub territory: &'a Territory,
-    /// The highest number of a part of each session that has any.
+    /// For each session with parts, the highest number of a part.
     pub parts: &'a BTreeMap<String, u32>,
-    /// Bytes of a part at least.
+    /// Minimum size of a part in bytes.
     pub part_bytes: u64,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// Outcome of one session.
 #[derive(Debug)]
 pub struct Collected {
-    /// The name of its archive file.
+    /// The name of the session's archive file.
     pub name: String,
     /// State to store for the session; `None` if it is not archived.
     pub state: Option<SessionState>,
-    /// Its parts that were closed, by their names, with their state.
+    /// The parts of the session that were closed, with their names and states.
     pub closed: Vec<(String, SessionState)>,
     /// Counts of lines and records from reading.
     pub counts: ReadCounts,
 }
 
-/// Returns the transcripts of each session with a change since `seen`, by the name of its archive file. Those of a
-/// session stay together, changed or not.
+/// Returns, for each session with a change since `seen`, its transcripts, by the name of its archive file. All
+/// transcripts of the session are returned, including unchanged ones.
 pub fn changed(
     transcripts: Vec<Transcript>,
     seen: &BTreeMap<PathBuf, SeenTranscript>,
@@ -114,7 +114,7 @@ pub fn changed(
     sessions
 }
 
-/// A session as it was read: redacted, and not yet archived.
+/// A session that was read and redacted, but is not archived yet.
 #[derive(Debug)]
 pub struct SessionRead {
     name: String,
@@ -125,10 +125,10 @@ pub struct SessionRead {
     counts: ReadCounts,
 }
 
-/// End of a session, as far as it was read.
+/// End of a session, up to the last record that was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct End {
-    /// End of the session, and its working directory.
+    /// Handoff of the session, and its working directory.
     left: Option<(String, LeftSession)>,
     /// Files that it edited, with the time of the last edit.
     edited: BTreeMap<String, Timestamp>,
@@ -137,17 +137,17 @@ struct End {
 /// Decision about a session that was read.
 #[derive(Clone, Copy, Debug)]
 enum ReadOutcome {
-    /// It contains nothing to keep.
+    /// The session contains nothing to keep.
     Dropped,
-    /// It is archived unchanged.
+    /// The session is already archived and unchanged.
     Known,
-    /// It is to be archived.
+    /// The session must be archived.
     New,
 }
 
 impl SessionRead {
-    /// Returns the end of a person's session and its working directory. `state` contains the speakers of its earlier
-    /// parts.
+    /// Returns the handoff and the working directory of a person's session; `None` for a session of a program, or
+    /// without a handoff. `state` contains the speakers of its earlier parts.
     pub fn left(&self, state: &State) -> Option<&(String, LeftSession)> {
         let speaker = Speaker::of(&self.file.records);
         let is_persons = speaker.unwrap_or_else(|| state.speaker(&self.name)).is_person();
@@ -156,12 +156,12 @@ impl SessionRead {
 }
 
 impl Collector<'_> {
-    /// Reads the sessions, several at a time. One that fails does not keep the others.
+    /// Reads the sessions, several at a time. An error in one does not prevent the others.
     pub fn read(&self, sessions: &[(&String, &Vec<Transcript>)]) -> Vec<Result<SessionRead>> {
         sessions.par_iter().map(|(name, transcripts)| self.read_one(name, transcripts)).collect()
     }
 
-    /// Archives sessions that were read.
+    /// Archives sessions that [`Self::read`] returned.
     pub fn keep(
         &self,
         sessions: Vec<Result<SessionRead>>,
@@ -175,7 +175,7 @@ impl Collector<'_> {
         sessions.into_par_iter().map(keep).collect()
     }
 
-    /// Reads and archives the sessions in their order, a few in memory at a time.
+    /// Reads and archives the sessions in their order; only a few are in memory at a time.
     pub fn collect(
         &self,
         sessions: &[(&String, &Vec<Transcript>)],
@@ -188,7 +188,7 @@ impl Collector<'_> {
         })
     }
 
-    /// Returns the redactor of a session's texts that also hides the currently known secrets.
+    /// Returns a redactor for the texts of a session that also hides the currently known secrets.
     fn knowing_redactor(&self, session: &str) -> Redactor {
         let mut redactor = self.redactor.clone();
         redactor.options.known = self.secrets.known().in_session(session);
@@ -231,7 +231,7 @@ impl Collector<'_> {
         Ok(SessionRead { name: name.to_owned(), file, end, outcome, closed, counts })
     }
 
-    /// Removes unwanted data from records that are read together; returns whether any known secret was hidden.
+    /// Removes unwanted data from records that were read together. Returns whether any known secret was hidden.
     fn clean(
         &self,
         header: &SessionHeader,
@@ -241,7 +241,7 @@ impl Collector<'_> {
         self.ignore.screen(records);
         self.purged.screen(&header.session, records);
         let session = header.session.as_str();
-        // With known secrets, an edit that replaces one is recognised, which reveals the next one.
+        // When a secret is known, an edit that replaces it is recognised, which reveals the next secret.
         self.secrets.learn(session, learning, records);
         let cleaned = self.secrets.hide_answers(session, records, learning);
         self.secrets.learn(session, learning, records);
@@ -249,7 +249,7 @@ impl Collector<'_> {
         Ok(self.secrets.hide(known, records, self.redactor)? | cleaned)
     }
 
-    /// Reads the new records of one transcript and moves its watermark. Full parts are archived meanwhile.
+    /// Reads the new records of one transcript and moves its watermark. Parts that become full meanwhile are archived.
     fn read_transcript(
         &self,
         transcript: &Transcript,
@@ -275,11 +275,12 @@ impl Collector<'_> {
         note_watermark(transcript, header, offset, &mut file)
     }
 
-    /// Has the records of parts that are closed recognised in a transcript that is read from its beginning.
+    /// Makes the builder recognise the records of closed parts in a transcript that is read from its beginning.
     fn know_parts(&self, header: &SessionHeader, builder: &mut SessionBuilder<'_>) -> Result<()> {
         let session = SessionHeader { part: 0, ..header.clone() }.name();
         for number in 1..=header.parts {
-            // The records of a part that cannot be read now are read again, and count once, by their owner.
+            // If a part cannot be read now, its records are read again; they still count once, for the session that
+            // owns them.
             if let Ok(Some(file)) = self.archive.load(&parts::name(&session, number)) {
                 builder.know(&file.records);
             }
@@ -287,8 +288,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Archives the full part. Until the watermark is archived, too, it counts as left by a killed run, and the next
-    /// run writes it again.
+    /// Archives the full part. Until the watermark is archived as well, the part counts as the remainder of a killed
+    /// run, and the next run writes it again.
     fn close_part(
         &self,
         header: &mut SessionHeader,
@@ -298,13 +299,13 @@ impl Collector<'_> {
     ) -> Result<Option<(String, SessionState)>> {
         let (mut records, mut growth) = builder.take();
         let beginning = growth.beginning();
-        // Records that belong together may be on both sides of the cut.
+        // Records that belong together may be on both sides of the part boundary.
         self.clean(header, &mut records, learning)?;
         let part = growth.close(&mut records);
         builder.go_on(records, growth);
         let Some(records) = part else { return Ok(None) };
         if again {
-            // Records from before this run may follow later in the transcript.
+            // Earlier records may be repeated later in the transcript.
             builder.know(&records);
         }
         header.parts += 1;
@@ -317,7 +318,7 @@ impl Collector<'_> {
         };
         header.format = header.needed_format(&records);
         let file = SessionFile { header, records };
-        // Saves the secrets first: archived records are not read again.
+        // The secrets are saved first, because archived records are not read again.
         self.secrets.save()?;
         let redactor = self.knowing_redactor(&file.header.session);
         let mut state = state_with(&file, end_of(&file, self.territory, &redactor));
@@ -328,7 +329,7 @@ impl Collector<'_> {
 
     fn keep_one(&self, read: SessionRead) -> Result<Collected> {
         let SessionRead { name, file, end, outcome, closed, counts } = read;
-        // Saves the secrets first: archived records are not read again.
+        // The secrets are saved first, because archived records are not read again.
         self.secrets.save()?;
         let mut state = match outcome {
             ReadOutcome::Dropped => return Ok(Collected { name, state: None, closed, counts }),
@@ -342,8 +343,8 @@ impl Collector<'_> {
         Ok(Collected { name, state: Some(state), closed, counts })
     }
 
-    /// Loads the archived records of a session. A damaged file is set aside: its transcript may still contain the
-    /// records. A file that cannot be read at the moment stays, and the session waits.
+    /// Loads the archived records of a session. A damaged file is kept aside, because its transcript may still contain
+    /// the records. A file that cannot be read at the moment stays, and its session is postponed.
     fn load(&self, name: &str) -> Result<SessionFile> {
         match self.archive.load(name) {
             Ok(Some(file)) => Ok(file),
@@ -353,7 +354,7 @@ impl Collector<'_> {
             }),
             Err(error) if is_damaged(&error) => {
                 self.archive.put_aside(name)?;
-                // Records from before the last successful run are read again, but for those that a pack had.
+                // The records since the last successful run, except those in a pack, are read again.
                 Ok(self.archive.load(name)?.unwrap_or_default())
             }
             Err(error) => Err(error),
@@ -367,7 +368,7 @@ impl Collector<'_> {
             header.agent.clone_from(&transcript.name.agent);
         }
         if header.sources.is_empty() && header.parts == 0 {
-            // Their number is not recorded: all existing ones count.
+            // The number of parts is not recorded here, so all existing parts count.
             header.parts = self.parts.get(&header.name()).copied().unwrap_or(0);
         }
         header.from_folder = header.from_folder || self.from_folder;
@@ -376,10 +377,10 @@ impl Collector<'_> {
     }
 }
 
-/// Findings while the transcripts of a session are read.
+/// Data that is collected while the transcripts of a session are read.
 struct PartReading<'a> {
     learning: &'a Learning<'a>,
-    /// Parts that were archived on the way.
+    /// Parts that were archived during reading.
     closed: &'a mut Vec<(String, SessionState)>,
 }
 
@@ -395,7 +396,7 @@ fn note_watermark(
     header.sources.retain(|source| source.path != transcript.path);
     header.sources.push(Watermark { path: transcript.path.clone(), offset, head_bytes, head });
     header.sources.sort_by(|a, b| a.path.cmp(&b.path));
-    // The oldest names of a transcript that was moved again and again are forgotten.
+    // If a transcript was moved many times, its oldest paths are dropped.
     while header.sources.len() > SOURCES_MAX {
         match header.sources.iter().position(|source| !source.path.exists()) {
             Some(gone) => drop(header.sources.remove(gone)),
@@ -405,8 +406,8 @@ fn note_watermark(
     Ok(())
 }
 
-/// Where reading goes on: behind the watermark if this is still the same file, or if it was moved
-/// here (`/cd` does that); else at the beginning. What was read before is recognised by its uuid.
+/// Returns the offset at which reading continues: the watermark if the transcript is still the same file or was moved
+/// here (as `/cd` does), else 0. Records that were read before are recognised by their uuid.
 fn resume_at(transcript: &Transcript, header: &mut SessionHeader, file: &mut File) -> Result<u64> {
     let fits = |source: &Watermark, file: &mut File| {
         transcript.len >= source.offset
@@ -436,7 +437,7 @@ pub fn state_of(
     SessionState { len: entry.len, modified_ns: entry.modified_ns, ..state }
 }
 
-/// Returns the state to store for a session, without that of its file.
+/// Returns the state to store for a session, without the fields about its archive file.
 fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
     let (first, last) = span(&file.records).unwrap_or((Timestamp::default(), Timestamp::default()));
     let mut cwds: Vec<String> = file.records.iter().filter_map(cwd).map(str::to_owned).collect();
@@ -458,7 +459,8 @@ fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
     }
 }
 
-/// Returns the end of a session. A fault, which mining detects and reports too, costs only this end.
+/// Returns the end of a session. A fault of the program here costs only this end; mining detects and reports the fault
+/// as well.
 fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End {
     let mut end = catch_unwind(AssertUnwindSafe(|| end(file, territory))).unwrap_or_default();
     // The archive is redacted, but removing its Markdown may join the pieces of a secret.
@@ -466,7 +468,8 @@ fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End
     end
 }
 
-/// Returns the end of a session on its own: the last turn of a fork is not its parent's.
+/// Returns the end of a session, computed only from its own records, because the last turn of a fork is not its
+/// parent's.
 fn end(file: &SessionFile, territory: &Territory) -> End {
     if file.header.agent.is_some() {
         return End::default();
@@ -497,7 +500,7 @@ fn cwd(record: &Record) -> Option<&str> {
     }
 }
 
-/// Hashes the input of mining a session: its records, and the tasks passed on to it.
+/// Hashes the input of mining a session: its records, and the tasks that were passed to it.
 fn content_hash(file: &SessionFile) -> String {
     let mut hasher = blake3::Hasher::new();
     let tasks = &file.header.growth.tasks;
@@ -505,7 +508,7 @@ fn content_hash(file: &SessionFile) -> String {
         hasher.update(&serde_json::to_vec(tasks).unwrap_or_default());
     }
     for record in &file.records {
-        // A record is plain data: it can be written.
+        // A record is plain data, so writing it cannot fail.
         hasher.update(&serde_json::to_vec(record).unwrap_or_default());
         hasher.update(b"\n");
     }

@@ -1,9 +1,9 @@
-//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. [`driver`] alone
-//! writes, two settings of the repository that a person asked for.
+//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. Only [`driver`] writes:
+//! two settings of the repository that a person requested.
 //!
-//! Everything is optional. Without git, outside a repository, or when git takes too long, the answer is empty and the
-//! project works by path. The same applies, wherever that matters, to a git that is too old to be kept from running
-//! programs that a repository names (see [`version`]).
+//! All answers are optional. Without git, outside a repository, or when git takes too long, the answer is empty and the
+//! project is recognised by its path. A git so old that it cannot be prevented from running programs that a repository
+//! names counts as missing wherever this matters (see [`version`]).
 
 pub mod blobs;
 mod config;
@@ -31,9 +31,9 @@ use memory_store::reconcile::{GitSnapshot, GitState};
 
 /// Time limit of one call of git.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
-/// Maximum size of git's output that is read.
+/// Maximum size in bytes of git's output that is read.
 const OUTPUT_BYTES_MAX: u64 = 8 << 20;
-/// Maximum number of named files with uncommitted changes.
+/// Maximum number of files with uncommitted changes that are listed.
 const UNCOMMITTED_MAX: usize = 50;
 /// Maximum number of untracked files that are examined.
 const UNTRACKED_MAX: usize = 1000;
@@ -41,17 +41,17 @@ const UNTRACKED_MAX: usize = 1000;
 const REFS_MAX: usize = 50;
 
 /// Returns the features by which the project of a working tree with this root is recognised. A folder inside a
-/// repository that is not its root gets no features from that repository.
+/// repository gets no features of this repository, unless it is the root.
 pub fn observe(root: &Path) -> Observed {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let alone = || Observed { root: root.clone(), ..Observed::default() };
     let Some(git) = GitDirs::of(&root) else { return alone() };
-    // The folder around a bare repository: its working trees are others.
+    // The folder around a bare repository. The repository's working trees are other folders.
     let is_around = !git.is_linked() && git.is_bare();
     let top = || line(&root, &["rev-parse", "--show-toplevel"]).map(PathBuf::from);
     if !is_around && top().as_deref() != Some(&root) {
         // Git is not available, or the repository's own configuration sets its working tree elsewhere
-        // (`core.worktree`): trust in one folder does not extend to another.
+        // (`core.worktree`): the trust in this folder does not extend to that one.
         return alone();
     }
     let main_root = match is_around {
@@ -68,21 +68,20 @@ pub fn observe(root: &Path) -> Observed {
     }
 }
 
-/// Returns the working trees of the repository, the main one first if there is one; empty outside a repository.
+/// Returns the working trees of the repository, the main one first if there is a main one; empty outside a repository.
 pub fn worktrees(root: &Path) -> Vec<PathBuf> {
     let Some(git) = GitDirs::of(root) else { return Vec::new() };
     let main = if git.is_linked() { git.main_root() } else { Some(root.to_owned()) };
     main.into_iter().chain(git.linked_roots()).collect()
 }
 
-/// Returns git's view of the memory files of a working tree. `before` is the commit that HEAD was at on the
-/// last call.
+/// Returns git's view of the memory files of a working tree. `before` is the commit of HEAD at the last call.
 pub fn state(root: &Path, before: Option<&str>) -> GitState {
     let marks = marks(root);
     let (indexed, left_out) = indexed(root);
     let head = line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
     let Some(commit) = head.clone() else {
-        // Before the first commit of a branch, files may be staged already, and other branches may have some.
+        // Before the first commit of a branch, files may already be staged, and other branches may have memory files.
         return GitState {
             root: root.to_owned(),
             branch: branch(root),
@@ -133,11 +132,11 @@ pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     Some(fields(&listing).take(UNTRACKED_MAX).any(is_older))
 }
 
-/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout leaves
-/// out.
+/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout does not
+/// write to the tree.
 fn indexed(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    // A letter and a space before each name: S for a file outside the sparse checkout, in lower case if git is set to
-    // assume that the file is unchanged.
+    // Each path follows a letter and a space. The letter is S for a file outside the sparse checkout, in lower case if
+    // git is set to assume that the file is unchanged.
     let listing = output(root, &["ls-files", "-v", "-z", "--", STORE_DIR]).unwrap_or_default();
     let (mut indexed, mut left_out) = (Vec::new(), Vec::new());
     for (tag, path) in fields(&listing).filter_map(|field| field.split_once(' ')) {
@@ -149,7 +148,7 @@ fn indexed(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (indexed, left_out)
 }
 
-/// Returns the present marks of git's own files of a working tree.
+/// Returns the current state of git's own files of a working tree.
 pub(crate) fn marks(root: &Path) -> GitSnapshot {
     let folders = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"];
     match lines(root, &folders).as_slice() {
@@ -163,15 +162,15 @@ pub fn branch(root: &Path) -> Option<String> {
     line(root, &["symbolic-ref", "--quiet", "--short", "HEAD"])
 }
 
-/// Returns the positions of HEAD and the stash, in a form to compare with an earlier one.
+/// Returns the positions of HEAD and the stash as text, for comparison with an earlier result.
 pub fn position(root: &Path) -> String {
     let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
     let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
 }
 
-/// Returns git's state regarding the memory files of a working tree, in a form to compare with an earlier one: HEAD,
-/// its branch, and the staged files. Empty outside a repository; `None` if git does not answer.
+/// Returns git's state regarding the memory files of a working tree, for comparison with an earlier result: HEAD, its
+/// branch, and the staged files. Empty outside a repository; `None` if git does not answer.
 pub fn memory_position(root: &Path) -> Option<String> {
     if !is_repository(root) {
         return Some(String::new());
@@ -183,8 +182,8 @@ pub fn memory_position(root: &Path) -> Option<String> {
     Some(format!("{} {staged} {}", refs.join(" "), stash.unwrap_or_default()))
 }
 
-/// Returns the memory files that differ from the staged ones, as a checkout would write them, or are not staged; `None`
-/// if git does not answer.
+/// Returns the memory files that are not staged, or differ from the text that a checkout of the staged version would
+/// write; `None` if git does not answer.
 pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut list = command(root);
     list.args(["ls-files", "-z", "--modified", "--others", "--", STORE_DIR]);
@@ -194,7 +193,7 @@ pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(fields(&output_of(&mut list)?).map(PathBuf::from).collect())
 }
 
-/// Returns the memory files that git tracks; `None` if it does not answer.
+/// Returns the memory files that git tracks; `None` if git does not answer.
 pub fn tracked_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let text = output(root, &["ls-files", "-z", "--", STORE_DIR])?;
     Some(fields(&text).map(PathBuf::from).collect())
@@ -221,12 +220,12 @@ pub fn tracked_names(root: &Path) -> String {
     format!("{files}\n{}\n", String::from_utf8_lossy(&refs))
 }
 
-/// Returns whether a folder is in a repository, whether git can read that or not.
+/// Returns whether a folder is in a repository, even if git cannot read the repository.
 pub fn is_repository(root: &Path) -> bool {
     root.ancestors().any(has_git_entry)
 }
 
-/// Returns whether git leaves a file out of commits; true outside a repository.
+/// Returns whether git ignores a file; true outside a repository.
 pub fn is_ignored(root: &Path, file: &Path) -> bool {
     let Some(file) = file.to_str() else { return false };
     line(root, &["rev-parse", "--show-toplevel"]).is_none()
@@ -237,7 +236,7 @@ pub fn is_ignored(root: &Path, file: &Path) -> bool {
 pub fn uncommitted(root: &Path) -> Vec<String> {
     let mut status = command(root);
     status.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
-    // For submodules git would start another git, with their own filters.
+    // For submodules git would start another git process, whose filters we cannot disable.
     status.arg("--ignore-submodules=dirty");
     if !without_filters(&mut status, root) {
         return Vec::new();
@@ -250,7 +249,7 @@ pub fn uncommitted(root: &Path) -> Vec<String> {
     while let Some(entry) = entries.next() {
         let Some((state, path)) = entry.split_at_checked(3) else { continue };
         if state.starts_with(['R', 'C']) {
-            // The name it had before.
+            // This entry is the previous name of a renamed file.
             entries.next();
         }
         if files.len() < UNCOMMITTED_MAX {
@@ -260,7 +259,7 @@ pub fn uncommitted(root: &Path) -> Vec<String> {
     files
 }
 
-/// Returns the time of the first commit of a repository; `None` without one, and if the history is shallow.
+/// Returns the time of the first commit of a repository; `None` if there is no commit or the history is shallow.
 pub fn began(root: &Path) -> Option<Timestamp> {
     if line(root, &["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false") {
         return None;
@@ -270,11 +269,11 @@ pub fn began(root: &Path) -> Option<Timestamp> {
     Some(Timestamp(seconds?.checked_mul(1000)?))
 }
 
-/// Branches that others are merged into, if no remote names its default branch.
+/// Names of branches into which others are merged, used if no remote names its default branch.
 const TRUNKS: [&str; 4] = ["main", "master", "trunk", "develop"];
 
-/// Returns the local branches whose work was merged into HEAD: without the one that is checked out, and without those
-/// that it may have been created from, which contain no work of their own.
+/// Returns the local branches that were merged into HEAD. Omits the checked-out branch, and branches from which it may
+/// have been created, because these contain no work of their own.
 pub fn merged_branches(root: &Path) -> Vec<String> {
     let current = branch(root);
     let defaults =
@@ -305,7 +304,7 @@ fn removed_between(root: &Path, before: &str, after: &str) -> Vec<PathBuf> {
     removed
 }
 
-/// Returns memory files in other branches and in stashes, whose third parent contains untracked files.
+/// Returns the memory files in other branches and in stashes. The third parent of a stash contains its untracked files.
 fn held_elsewhere(root: &Path, head: &str) -> Vec<PathBuf> {
     let count = format!("--count={REFS_MAX}");
     let newest = [
@@ -381,9 +380,9 @@ fn succeeds(root: &Path, arguments: &[&str]) -> bool {
     output(root, arguments).is_some()
 }
 
-/// Disables the content filters that the repository's own configuration names: a repository that was copied and not
-/// cloned contains another person's configuration. The user's own filters remain. Returns `false` if not all can be
-/// overruled.
+/// Disables the content filters that the repository's own configuration names: a repository that was copied instead of
+/// cloned may contain another person's configuration. The user's own filters remain active. Returns `false` if not all
+/// filters can be disabled.
 fn without_filters(command: &mut Command, root: &Path) -> bool {
     const FILTERS_MAX: usize = 256;
     let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
@@ -395,7 +394,8 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
     keys.len() <= FILTERS_MAX
 }
 
-/// Passes git settings that override those of all files. Settings that the user passed in the same way remain.
+/// Passes settings to git that override those of all configuration files. Settings that the user passed in the same way
+/// remain.
 fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
     #[expect(
         clippy::disallowed_methods,
@@ -431,7 +431,7 @@ fn answer_to(command: &mut Command, input: Vec<u8>) -> Option<(ExitStatus, Vec<u
     answer_limited(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)
 }
 
-/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. After a timeout, git is not asked again.
+/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. After a timeout, later queries are skipped.
 fn answer_limited(
     command: &mut Command,
     input: Vec<u8>,
@@ -447,13 +447,13 @@ fn answer_limited(
 /// Output of git.
 #[derive(Debug)]
 struct GitOutput {
-    /// Its exit status; `None` if it was killed because it took too long or printed too much.
+    /// The exit status; `None` if git was killed because it took too long or printed too much.
     status: Option<ExitStatus>,
-    /// All output before its end.
+    /// All output until git ended.
     text: Vec<u8>,
 }
 
-/// Runs git with a time limit; `None` if it cannot be run. Its stdin is a pipe if it reads `input`.
+/// Runs git with a time limit; `None` if git cannot be run. If there is `input`, stdin is a pipe.
 fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<GitOutput> {
     if hung::is_known(command) {
         return Some(GitOutput { status: None, text: Vec::new() });
@@ -463,11 +463,12 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     let (mut child, _watched) = start_group(command).ok()?;
     let stdout = child.stdout.take()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // In a thread, because git answers before it has read all input; a git that ends early reads no more.
+        // Written in a thread, because git answers before it has read all input. If git ends early, the rest is not
+        // read.
         std::thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let (sender, pieces) = mpsc::channel();
-    // A thread reads, so that a full pipe cannot keep git from ending, nor an open pipe block us.
+    // A thread reads, so that a full pipe does not block git, and an open pipe does not block us.
     std::thread::spawn(move || pass_on(stdout.take(OUTPUT_BYTES_MAX + 1), &sender));
     let mut text = Vec::new();
     let is_whole = loop {
@@ -477,7 +478,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
             Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => break false,
         }
     };
-    // Before waiting for it: a child of git may keep the pipe open after git has ended.
+    // Killed before waiting, because a child of git may keep the pipe open after git has ended.
     if !is_whole {
         end_group(&mut child);
         return Some(GitOutput { status: None, text });
@@ -497,7 +498,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     Some(GitOutput { status, text })
 }
 
-/// Sends the pieces as they are read.
+/// Sends the pieces of the output as they are read.
 fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
     let mut piece = vec![0; 64 << 10];
     loop {
@@ -514,7 +515,7 @@ fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// No prompts, no fetches, no locks: git only reads.
+/// Prevents prompts, fetches and locks, because git must only read.
 const QUIET: [(&str, &str); 7] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "true"),
@@ -531,18 +532,18 @@ pub(crate) fn command(root: &Path) -> Command {
         .arg("-C")
         .arg(root)
         .args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.quotePath=false"])
-        // It would run the program that the repository names for it.
+        // With this setting git would run a program that the repository names.
         .args(["-c", "log.showSignature=false"])
-        // A separate git in a submodule would run programs that its configuration names; and changes of the first
-        // commit count.
+        // A separate git process in a submodule would run programs that the submodule's configuration names.
+        // `log.showRoot`: changes in the first commit count.
         .args(["-c", "diff.submodule=short", "-c", "log.showRoot=true"])
         .args(["-c", "diff.suppressBlankEmpty=false"])
         .envs(QUIET)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    // Git sets these for its own hooks, from which a session may have been started: they would select another
-    // repository than the requested one.
+    // Git sets these variables for its hooks, from which a session may have been started. They would select a
+    // repository other than the requested one.
     for name in [
         "GIT_DIR",
         "GIT_WORK_TREE",
@@ -588,7 +589,7 @@ mod tests {
         assert_eq!(first.committed.len(), 2);
         assert!(first.forward);
 
-        // Left out by a sparse checkout, or by a mark on the file; an existing file is not left out.
+        // A file is left out by a sparse checkout or by its flag in the index. An existing file is not left out.
         git(
             &root,
             &["sparse-checkout", "set", "--no-cone", "/*", "!/.throughline/memories/one.md"],
@@ -613,7 +614,8 @@ mod tests {
         assert_eq!(second.removed_in_commits, [PathBuf::from(".throughline/memories/two ä.md")]);
         assert_eq!(second.held.len(), 2);
         assert_eq!(merged_branches(&root), ["old"]);
-        // The branch that this one was made from was not merged into it, nor the default branch of a remote.
+        // Neither the branch from which this one was created nor the default branch of a remote counts as merged into
+        // this one.
         let made_from = branch(&root).unwrap();
         git(&root, &["branch", "stable"]);
         git(&root, &["update-ref", "refs/remotes/origin/stable", "HEAD"]);
@@ -669,7 +671,7 @@ mod tests {
         }
         git(&root, &["config", "filter.evil.required", "true"]);
         fs::write(root.join(".gitattributes"), "a.txt filter=evil\n*.md filter=a=b.c\n").unwrap();
-        // Of the same length, so that git has to compare contents.
+        // It has the same length, so git must compare contents.
         fs::write(root.join("a.txt"), "two").unwrap();
         assert_eq!(uncommitted(&root), ["a.txt", ".gitattributes"]);
         assert_a_plain_git_runs_it(&root, &ran);
@@ -696,7 +698,7 @@ mod tests {
         }
     }
 
-    /// Asserts that a program has not run so far, and runs as soon as git is called without our options.
+    /// Asserts that a program has not run so far, and that it runs as soon as git is called without our options.
     fn assert_a_plain_git_runs_it(root: &Path, ran: &Path) {
         assert!(!ran.exists());
         assert!(command(root).args(["status", "--short"]).output().unwrap().status.success());
@@ -731,7 +733,7 @@ mod tests {
         fs::create_dir_all(root.join("sub")).unwrap();
         git(&root, &["init", "-q"]);
         assert_eq!(observe(&root).main_root, None);
-        // A folder in it is no root.
+        // A folder inside the repository is not a root.
         let sub = root.join("sub");
         assert_eq!(observe(&sub), Observed { root: sub.clone(), ..Observed::default() });
         for elsewhere in [base.join("home"), base.clone(), base.join("other")] {
@@ -757,7 +759,7 @@ mod tests {
             assert_eq!(observed.main_root, main.map(at), "{name}");
             assert_eq!(observed.root_commits.len(), 1, "{name}");
         };
-        // A submodule, and a worktree of it.
+        // A submodule, and a linked worktree of it.
         commit_one(&at("super"));
         let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
         git(&at("super"), &[&add[..], &[&text(&at("lib")), "sub"]].concat());
@@ -765,12 +767,12 @@ mod tests {
         check("super/sub", None);
         check("sub-2", Some("super/sub"));
         check("super", None);
-        // A separate git directory; nothing in it leads to its working tree.
+        // A separate git directory, which contains no reference to its working tree.
         git(&base, &["clone", "-q", "--separate-git-dir", "apart.git", "lib", "apart"]);
         worktree(&at("apart"), "apart-2");
         check("apart", None);
         check("apart-2", None);
-        // Bare repositories: beside their worktrees, around them, and with settings for each worktree.
+        // Bare repositories: next to their worktrees, around them, and with settings for each worktree.
         for (name, bare) in [("p", "p/.bare"), ("q", "q/.git"), ("r", "r.git")] {
             fs::create_dir(at(name)).unwrap();
             git(&base, &["clone", "-q", "--bare", "lib", bare]);

@@ -1,4 +1,5 @@
-//! One processor at a time per project. The operating system releases the lock when the process ends, for any reason.
+//! Allows one processor at a time per project. The operating system releases the lock when the process ends, for any
+//! reason.
 
 use std::fs::{File, TryLockError};
 use std::io::Write;
@@ -21,24 +22,25 @@ pub struct Lock {
     _file: File,
 }
 
-/// Behaviour when another processor is at work.
+/// Behaviour if another processor has the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
-    /// Leave the work to the other one, after a short wait: a process that another thread is about to start holds our
-    /// lock until it runs its own program.
+    /// Leave the work to the other processor, after a short wait. The wait is needed because a process that another
+    /// thread is starting holds our lock until it runs its own program.
     Leave,
-    /// Wait, this long at most.
+    /// Wait for at most this time.
     Wait(Duration),
 }
 
 impl Lock {
-    /// Takes the lock of a project; `None` as for [`Self::take`].
+    /// Takes the lock of a project. Returns `None` in the same cases as [`Self::take`].
     ///
     /// # Errors
-    /// If a later version of the program has written the project's private state or the user's own: then no change is
-    /// allowed.
+    /// If a later version of the program has written the project's private state or the user's own, because then no
+    /// change is allowed.
     pub fn of_project(dirs: &UserDirs, home: &ProjectDir, busy: Busy) -> Result<Option<Self>> {
-        // First, so that nothing is written; and again, for that version may have had the lock until now.
+        // Checked first, so that nothing is written, and again after taking the lock, because the later version may
+        // have held it until then.
         let check = || {
             format_version::check_user(dirs)?;
             format_version::check_private(home)
@@ -51,14 +53,14 @@ impl Lock {
 
     /// Takes the lock; `None` if another processor holds it for longer than the caller waits.
     pub fn take(path: &Path, busy: Busy) -> Result<Option<Self>> {
-        /// Time between two tries.
+        /// Time between two attempts.
         const PAUSE: Duration = Duration::from_millis(10);
-        /// How long the lock may be held by a process that is about to start its program.
+        /// Time for which a process that is about to start its program may hold the lock.
         const MOMENT: Duration = Duration::from_millis(50);
         if let Some(folder) = path.parent() {
             create_private(folder)?;
         }
-        // Through a link another file would be emptied.
+        // A lock file that is a link would lead to emptying another file.
         let mut file = lock::open(path).with_context(|| path.display().to_string())?;
         let started = Instant::now();
         let most = match busy {
@@ -77,7 +79,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
             }
         }
-        // For people only; the operating system decides whether it is held.
+        // The process number is only for people; the operating system decides whether the lock is held.
         let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         Ok(Some(Self { _file: file }))
     }

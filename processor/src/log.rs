@@ -1,4 +1,5 @@
-//! The log of background runs: errors that no user could see. One line each: the time, the kind, the redacted text.
+//! The log of background runs, for errors that no user could see. Each line contains the time, the kind and the
+//! redacted text.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,9 +12,9 @@ use memory_store::redact::Redactor;
 
 use crate::private_files::create_private;
 
-/// Maximum size of a log. A full log is renamed, and a new one begun.
+/// Size in bytes above which a log is renamed and a new one is started.
 const LOG_BYTES_MAX: u64 = 256 << 10;
-/// Bytes of one text.
+/// Maximum size of one text in bytes.
 const TEXT_BYTES_MAX: usize = 300;
 /// Maximum number of warnings of one run in the log.
 const WARNINGS_MAX: usize = 20;
@@ -23,7 +24,7 @@ const END_BYTES_MAX: u64 = 16 << 10;
 /// Severity of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// An error, after which the run continued.
+    /// An error after which the run continued.
     Warning,
     /// The run failed.
     Failure,
@@ -82,7 +83,7 @@ pub fn rotate(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the last warning in the log of a working tree, if it is not older than `oldest`.
+/// Returns the last warning in the log of a working tree; `None` if there is none, or it is older than `oldest`.
 pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<LogLine> {
     let mut log = File::open(&state.log).ok()?;
     let length = log.metadata().ok()?.len();

@@ -1,4 +1,4 @@
-//! The machine's power and load: reasons to leave it to its user.
+//! Power and load of the machine, which are reasons to pause for its user.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,15 +12,15 @@ use memory_store::settings::Pause;
 
 /// Maximum number of power supplies that are read.
 const SUPPLIES_MAX: usize = 64;
-/// Period of the load average.
+/// Period of the load average that is used.
 const LOAD_TIME: Duration = Duration::from_secs(60);
 
-/// Reason why a model on this machine should get no questions.
+/// Reason to pause questions to a model on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strain {
     /// The machine runs on battery.
     Battery,
-    /// Other programs use its processors.
+    /// Other programs use the machine's processors.
     Load,
 }
 
@@ -33,18 +33,18 @@ impl fmt::Display for Strain {
     }
 }
 
-/// Source of a machine's power and load.
+/// Access to a machine's power and load.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// Folder that describes it, in place of the operating system.
+    /// Folder that describes the machine, used instead of the operating system.
     folder: Option<PathBuf>,
     /// Part of the load that this program causes.
     own: Arc<Mutex<OwnLoad>>,
 }
 
 impl Machine {
-    /// Selects this machine. In builds for tests, which must not depend on it, the variable `THROUGHLINE_TEST_MACHINE`
-    /// names a folder with `power_supply/` and `loadavg`, in the form of Linux.
+    /// Returns this machine. In test builds, which must not depend on it, the variable `THROUGHLINE_TEST_MACHINE` names
+    /// a folder with `power_supply/` and `loadavg` in the format of Linux.
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let folder = get("THROUGHLINE_TEST_MACHINE").filter(|_| cfg!(debug_assertions));
         Self::new(folder.map(PathBuf::from))
@@ -54,14 +54,14 @@ impl Machine {
         Self { folder, own: Arc::new(Mutex::new(OwnLoad::new(Instant::now()))) }
     }
 
-    /// Records that a model on this machine answered this program.
+    /// Records the time in which a model on this machine answered a question of this program.
     pub fn answered(&self, begun: Instant, ended: Instant) {
         if let Ok(mut own) = self.own.lock() {
             own.add(begun, ended);
         }
     }
 
-    /// Returns the reason for a pause.
+    /// Returns the reason to pause; `None` if there is none.
     pub fn strain(&self, pause: Pause) -> Option<Strain> {
         let own_load = self.own.lock().map_or(0.0, |own| own.load(Instant::now()));
         self.strain_beside(own_load, pause)
@@ -78,7 +78,7 @@ impl Machine {
         (pause == Pause::Auto && is_busy()).then_some(Strain::Load)
     }
 
-    /// Returns whether a battery is discharging and there is no other source of power.
+    /// Returns whether a battery is discharging and no other source supplies power.
     fn is_on_battery(&self) -> bool {
         match &self.folder {
             Some(folder) => has_only_battery(&folder.join("power_supply")),
@@ -99,29 +99,30 @@ impl Machine {
     }
 }
 
-/// This program's part of the load average: the program itself, and a model that answers it, which uses all processors.
+/// This program's part of the load average. It consists of the program itself and of a model that answers it, which
+/// uses all processors.
 #[derive(Clone, Copy, Debug)]
 struct OwnLoad {
-    /// Part of the last minute for which a model answered, weighted as the load average is.
+    /// Fraction of the last minute in which a model answered, weighted in the same way as the load average.
     answering: f64,
-    /// End of the time that it covers.
+    /// Time until which `answering` is computed.
     until: Instant,
 }
 
 impl OwnLoad {
-    /// Begins with a model without any questions.
+    /// Creates the state before the first question.
     fn new(now: Instant) -> Self {
         Self { answering: 0.0, until: now }
     }
 
-    /// Adds an answer that took from `begun` to `ended`.
+    /// Adds an answer that was generated from `begun` to `ended`.
     fn add(&mut self, begun: Instant, ended: Instant) {
         let silent = self.at(begun);
         let weight = weight(ended.saturating_duration_since(begun));
         *self = Self { answering: silent.mul_add(1.0 - weight, weight), until: ended };
     }
 
-    /// Returns the part of the load average at this time.
+    /// Returns this program's part of the load average at this time.
     fn load(&self, now: Instant) -> f64 {
         self.at(now).mul_add(cores(), 1.0)
     }
@@ -131,7 +132,7 @@ impl OwnLoad {
     }
 }
 
-/// Returns the weight of the last `time` in the load average.
+/// Returns the weight of the last `time` in the load average, 0 to 1.
 fn weight(time: Duration) -> f64 {
     1.0 - (-time.as_secs_f64() / LOAD_TIME.as_secs_f64()).exp()
 }
@@ -140,8 +141,8 @@ fn cores() -> f64 {
     std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64)
 }
 
-/// Returns whether, among the supplies in a folder of Linux's form, a battery of the machine is discharging and no
-/// other supply delivers.
+/// Returns whether, according to a folder in Linux's format, a battery of the machine is discharging and no other power
+/// supply is connected.
 fn has_only_battery(supplies: &Path) -> bool {
     let Ok(supplies) = fs::read_dir(supplies) else { return false };
     let mut discharges = false;
@@ -151,7 +152,7 @@ fn has_only_battery(supplies: &Path) -> bool {
             text.trim().to_owned()
         };
         match &*value("type") {
-            // A mouse has a battery, too.
+            // Devices such as a mouse have batteries as well.
             "Battery" => {
                 discharges |= value("status") == "Discharging" && value("scope") != "Device"
             }
@@ -162,7 +163,7 @@ fn has_only_battery(supplies: &Path) -> bool {
     discharges
 }
 
-/// Returns the first number of a text such as `0.52 0.58 0.59` or `{ 0.52 0.58 0.59 }`.
+/// Returns the first number in a text such as `0.52 0.58 0.59` or `{ 0.52 0.58 0.59 }`.
 fn first_number(text: &str) -> Option<f64> {
     text.split_whitespace().find_map(|word| word.parse().ok())
 }
@@ -178,7 +179,7 @@ fn printed(program: &str, arguments: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Creates a machine with these supplies, each a name with the values of its files, and this load.
+    /// Creates a machine with this load and these supplies. Each supply has a name and the values of its files.
     fn machine(supplies: &[(&str, &[(&str, &str)])], load: &str) -> (tempfile::TempDir, Machine) {
         let folder = tempfile::tempdir().unwrap();
         for (supply, values) in supplies {

@@ -23,7 +23,7 @@ const USAGE: &str = "usage: throughline-processor sync --project ID [--backgroun
        throughline-processor sessions --project ID
        throughline-processor turn --project ID < SESSION_AND_TIME";
 
-/// Bytes of a query.
+/// Maximum size of a query in bytes.
 const QUERY_BYTES_MAX: u64 = 64 << 10;
 
 fn main() -> ExitCode {
@@ -97,7 +97,7 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-/// Returns the time, or the one that tests set.
+/// Returns the current time, or the time that a test sets.
 fn now() -> Timestamp {
     #[expect(clippy::disallowed_methods, reason = "the time that tests set")]
     let set = std::env::var("THROUGHLINE_NOW").ok().and_then(|text| Timestamp::from_setting(&text));
@@ -109,7 +109,7 @@ fn now() -> Timestamp {
     })
 }
 
-/// Prints the vector of the query on stdin in the second space, or the reason why there is none.
+/// Reads a query from stdin and prints its vector in the second space, or the reason why there is none.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn vector(dirs: &UserDirs, tree: &Tree, ollama_host: Option<&str>) -> Result<()> {
     let query = query(std::io::stdin()).context("the query on standard input")?;
@@ -131,8 +131,8 @@ fn sessions(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
-/// Prints a whole turn as JSON; `null` if it is not archived. Standard input contains its session and the time of its
-/// beginning, in RFC 3339.
+/// Prints a whole turn as JSON; `null` if it is not archived. Standard input contains the session and the time when the
+/// turn began, in RFC 3339.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     let asked = query(std::io::stdin()).context("the turn on standard input")?;
@@ -143,13 +143,13 @@ fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
-/// Reads a query; a longer one is truncated at a character.
+/// Reads a query. A longer one is truncated at a character boundary.
 fn query(input: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
     input.take(QUERY_BYTES_MAX).read_to_end(&mut bytes)?;
     let end = match str::from_utf8(&bytes) {
         Ok(text) => text.len(),
-        // The bound fell into a character.
+        // The limit is inside a character.
         Err(error) if error.error_len().is_none() && bytes.len() as u64 == QUERY_BYTES_MAX => {
             error.valid_up_to()
         }
@@ -178,7 +178,7 @@ enum Invocation {
 struct CommandLine {
     project: ProjectId,
     what: Invocation,
-    /// A working tree of the project that has no record at its path yet.
+    /// A working tree of the project for which no record exists yet.
     tree: Option<PathBuf>,
 }
 

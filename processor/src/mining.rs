@@ -1,4 +1,4 @@
-//! Mining: the drafts of each archived session, kept until the session or the extractor changes.
+//! Mining: the drafts of each archived session, cached until the session or the extractor changes.
 
 use std::path::PathBuf;
 
@@ -23,44 +23,45 @@ use crate::transcript::parts;
 use crate::transcript::session::{Session, Step};
 use crate::transcript::{Assembly, Redact, assemble};
 
-/// Changes whenever the same records would result in other turns or drafts for a reason that the extractor's own
+/// Must be changed whenever the same records result in other turns or drafts for a reason that the extractor's own
 /// version does not cover.
 const VERSION: u32 = 7;
 
-/// Beginning of the key of a session that a model has not read to its end.
+/// Prefix of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";
 
-/// Character between the key of a closed part and a mark of the end of its session that a model saw.
+/// Character between the key of a closed part and the hash of the session end that a model saw.
 const END_MARK: char = '@';
 
-/// Bytes of that mark.
+/// Number of characters of that hash.
 const END_MARK_BYTES: usize = 16;
 
-/// Maximum number of closed parts of a session, the last ones, that are sent to a model again after its end changed.
+/// Maximum number of closed parts of a session, the last ones, that are sent to a model again after the end of the
+/// session changed.
 pub const ASKED_AGAIN_MAX: u32 = 64;
 
 /// Result of mining one archived session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MinedFile {
-    /// Key of the session's content and of the extractor.
+    /// Key that identifies the session's content and the extractor.
     pub key: String,
-    /// The name of the archive file.
+    /// The name of the session's archive file.
     pub name: String,
     /// The session.
     pub session: String,
-    /// Its turns.
+    /// Number of its turns.
     pub turns: usize,
     /// The working directory of its first turn.
     pub cwd: String,
     /// Number of windows in questions to a model; 0 without one.
     pub windows: usize,
-    /// Drafts that were found.
+    /// Drafts found in the session.
     pub drafts: Vec<Draft>,
-    /// Its subject. Earlier versions kept the commands and cures alone.
+    /// Record of the session. Earlier versions stored only its commands and cures.
     #[serde(alias = "proven", skip_serializing_if = "SessionRecord::is_empty")]
     pub record: SessionRecord,
-    /// Why nothing could be found.
+    /// Reason why nothing could be learned, if so.
     #[serde(skip)]
     pub failure: Option<String>,
 }
@@ -68,7 +69,7 @@ pub struct MinedFile {
 impl From<Remains> for MinedFile {
     fn from(remains: Remains) -> Self {
         let Remains { header, last, cwd, turns, mut drafts, mut record, lost: _ } = remains;
-        // Versions before session records kept no time in it.
+        // Versions before session records stored no time in them.
         if !record.is_empty() && record.last == Timestamp::default() {
             (record.first, record.last) = (last, last);
         }
@@ -88,19 +89,19 @@ impl From<Remains> for MinedFile {
 }
 
 impl MinedFile {
-    /// Returns the summary to remember where only these `kinds` count, or all if there are none. `is_asked` is true
-    /// where a model is asked which memories the session's work overtook.
+    /// Returns the summary to store. Only drafts of these `kinds` count, or all drafts if there are none. `is_asked` is
+    /// true if a model is asked which memories the session's work overtook.
     pub fn summary(&self, kinds: &[Kind], is_asked: bool) -> MinedSummary {
         let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
         let mut hasher = blake3::Hasher::new();
         let mut drafts = 0;
         for draft in self.drafts.iter().filter(counts) {
-            // A draft is plain data: it can be written.
+            // A draft is plain data, so writing it cannot fail.
             hasher.update(&serde_json::to_vec(draft).unwrap_or_default());
             hasher.update(b"\n");
             drafts += 1;
         }
-        // The start block shows commands of many sessions.
+        // The start block shows commands that passed in many sessions.
         for command in &self.record.commands {
             hasher.update(format!("{} {}\n", command.directory, command.line).as_bytes());
         }
@@ -120,12 +121,12 @@ impl MinedFile {
     }
 }
 
-/// A session that was read, before questions to a model.
+/// A session that was read, before a model is asked about it.
 #[derive(Debug)]
 pub enum PreparedSession {
-    /// Its parts, each with what rules found.
+    /// The parts of the session, each with the findings of the rules.
     Ready(Vec<(Session, RuleFindings)>),
-    /// It cannot be read now.
+    /// The session cannot be read now.
     Failed(Box<MinedFile>),
 }
 
@@ -133,15 +134,15 @@ pub enum PreparedSession {
 pub struct Miner<'a> {
     /// The project's private folder.
     pub home: &'a ProjectDir,
-    /// Its archive.
+    /// The archive of the project.
     pub archive: &'a Archive,
-    /// Its working trees.
+    /// The working trees of the project.
     pub territory: &'a Territory,
-    /// The root of transcripts that were recorded on another machine.
+    /// Root folder in transcripts that were recorded on another machine.
     pub folder_root: Option<String>,
-    /// Sessions that own records.
+    /// Decides which session owns a record.
     pub ownership: &'a Ownership,
-    /// The language model that helps, as the settings name it.
+    /// The language model that reads sessions, by its name in the settings.
     pub model: Option<String>,
     /// Hides secrets.
     pub redact: &'a dyn Redact,
@@ -153,7 +154,7 @@ impl Miner<'_> {
         Roots::new(self.territory.folders().chain(self.folder_root.clone()))
     }
 
-    /// Returns the key of a session and its extractor: while the key stays, the drafts stay.
+    /// Returns the key of a session and its extractor. While the key is unchanged, the drafts are valid.
     pub fn key(&self, name: &str, state: &SessionState, foreign: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         let root =
@@ -166,7 +167,7 @@ impl Miner<'_> {
         hasher.update(self.model.as_deref().unwrap_or_default().as_bytes());
         hasher.update(&crate::llm::VERSION.to_le_bytes());
         hasher.update(&session_record::VERSION.to_le_bytes());
-        // Which of its turns are this project's, and how its paths are named.
+        // Determines which turns of the session are this project's, and the form of its paths.
         for cwd in &state.cwds {
             let root = self.territory.root_of(cwd);
             hasher.update(
@@ -177,13 +178,13 @@ impl Miner<'_> {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
-    /// Returns the mined file, if it is still good.
+    /// Returns the mined file of this key; `None` if it is missing, damaged or outdated.
     pub fn load(&self, name: &str, key: &str) -> Option<MinedFile> {
         last_mined(self.home, name).filter(|mined| mined.key == key)
     }
 
-    /// Returns a session and its inline subagents, as far as they are this project's: as assembled by an earlier step
-    /// of this run, or else read from the archive.
+    /// Returns a session and its inline subagents, limited to turns of this project. They are taken from an earlier
+    /// step of this run, or else read from the archive.
     pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
         if let Some(sessions) = self.archive.take_assembled(name, self.ownership.digest(name)) {
             return Ok(sessions);
@@ -206,7 +207,7 @@ impl Miner<'_> {
         Ok(sessions)
     }
 
-    /// Returns the last steps of the part before this one, none where they cannot be read now.
+    /// Returns the last steps of the part before this one. Returns none if the previous part cannot be read now.
     fn steps_before(&self, name: &str, header: &SessionHeader) -> Vec<Step> {
         let (session, number) = parts::of_name(name);
         let before = if number > 0 { number - 1 } else { header.parts };
@@ -239,19 +240,19 @@ impl Miner<'_> {
         }
     }
 
-    /// Returns the key of a closed part that is sent to a model with the end of its session; `last_part` is the hash of
-    /// the records that contain this end.
+    /// Returns the key of a closed part that is sent to a model together with the end of its session. `last_part` is
+    /// the hash of the records that contain this end.
     pub fn with_end(key: &str, last_part: &str) -> String {
         format!("{key}{}", end_mark(last_part))
     }
 
-    /// Returns whether a key records that a model saw this end.
+    /// Returns whether a key states that a model saw this end.
     pub fn saw_end(known: &str, last_part: &str) -> bool {
         known.ends_with(&end_mark(last_part))
     }
 
-    /// Returns whether two keys are of the same records, whatever end a model saw and whether it read them to their
-    /// end.
+    /// Returns whether two keys are for the same records, regardless of the session end that a model saw and of whether
+    /// the model read the session to its end.
     pub fn is_of(known: &str, key: &str) -> bool {
         let without = |key: &str| key.split(END_MARK).next().unwrap_or_default().to_owned();
         without(known.strip_prefix(LATER).unwrap_or(known)) == without(key)
@@ -262,7 +263,7 @@ impl Miner<'_> {
         format!("{LATER}{key}")
     }
 
-    /// Reads a session and what the rules find in it, which is what a model needs to be asked.
+    /// Reads a session and applies the rules to it. The result is the input for a model.
     pub fn prepare(&self, name: &str, roots: &Roots) -> Result<PreparedSession> {
         let sessions = match self.sessions(name) {
             Ok(sessions) => sessions,
@@ -278,7 +279,7 @@ impl Miner<'_> {
         }
     }
 
-    /// Mines a session with a language model. A window without an answer is asked about again later.
+    /// Mines a session with a language model. Windows that the model did not answer are sent again later.
     pub fn ask(
         &self,
         name: &str,
@@ -291,7 +292,7 @@ impl Miner<'_> {
             PreparedSession::Ready(prepared) => prepared,
             PreparedSession::Failed(mined) => return Ok(*mined),
         };
-        // Questions about a closed part include the end of its session. One that cannot be read now has none.
+        // Questions about a closed part include the end of its session, unless the last part cannot be read now.
         let (of, number) = parts::of_name(name);
         let last_part = if number > 0 { self.sessions(of).unwrap_or_default() } else { Vec::new() };
         let (mut sessions, mut learned, mut missing, mut windows) =
@@ -320,7 +321,8 @@ impl Miner<'_> {
         }
     }
 
-    /// Stores no key, so that it is mined again whenever something is learned, and reported again.
+    /// Returns a mined file without a key, so that the session is mined and reported again in the next sync that learns
+    /// anything.
     fn keep_nothing(
         &self,
         name: &str,
@@ -346,7 +348,7 @@ impl Miner<'_> {
         // Removing Markdown from redacted text may join the pieces of a secret.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
         self.redact.redact_together(&mut record.texts());
-        // Lists and hooks print the subject of a session.
+        // The subject of a session is printed by lists and hooks.
         for text in record.prose() {
             *text = self.redact.withhold(text).into_owned();
         }
@@ -373,7 +375,7 @@ impl Miner<'_> {
         let packed =
             pack(&bytes, Compression::default()).with_context(|| path.display().to_string())?;
         write_whole(&path, &packed)?;
-        // The passages of the session are made next.
+        // The next step makes the passages of this session.
         self.archive.keep_assembled(name, self.ownership.digest(name), sessions);
         Ok(mined)
     }
@@ -383,7 +385,7 @@ fn end_mark(last_part: &str) -> String {
     format!("{END_MARK}{}", last_part.get(..END_MARK_BYTES).unwrap_or(last_part))
 }
 
-/// Returns whether a model read a decision.
+/// Returns whether a draft is a decision that a model read.
 fn is_decision(draft: &Draft) -> bool {
     draft.kind == Kind::Decision && draft.extractor != extract::EXTRACTOR
 }
@@ -401,12 +403,12 @@ fn hide(draft: &mut Draft, redact: &dyn Redact) {
     redact.redact_together(&mut texts);
 }
 
-/// Returns what rules find in a session.
+/// Returns the findings of the rules in a session; an error text if the extraction had a fault.
 fn by_rules(name: &str, session: &Session, roots: &Roots) -> Result<RuleFindings, String> {
     guarded(name, || extract::mine(session, roots))
 }
 
-/// Returns what was found in a session and in its inline subagents.
+/// Returns the combined findings in a session and its inline subagents.
 fn united(found: Vec<RuleFindings>) -> RuleFindings {
     let mut all = RuleFindings::default();
     for found in found {
@@ -416,9 +418,9 @@ fn united(found: Vec<RuleFindings>) -> RuleFindings {
     all
 }
 
-/// Runs extraction on one session. A fault in it costs this session's memories, not the others'.
+/// Runs extraction on one session. A fault in it costs only the memories of this session.
 fn guarded<T>(name: &str, mine: impl FnOnce() -> T) -> Result<T, String> {
-    // Extraction is a pure function: nothing half-done is left behind.
+    // Extraction is a pure function, so a panic leaves no inconsistent state.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(mine)).map_err(|_| {
         format!(
             "{name}: nothing was learned from this session because of a fault in this program; \
@@ -427,25 +429,25 @@ fn guarded<T>(name: &str, mine: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Counts the sessions that a model has not read to their end.
+/// Returns the number of sessions that a model has not read to their end.
 pub fn waiting(home: &ProjectDir) -> usize {
     let state = State::read(home);
     let mined = state.sessions.values().filter_map(|session| session.mined.as_ref());
     mined.filter(|summary| summary.key.starts_with(LATER)).count()
 }
 
-/// Returns the last mined file of a session, whether current or not.
+/// Returns the last mined file of a session, whether current or not; `None` if it is missing or damaged.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
-    // Older versions did not pack it.
+    // Older versions did not compress the file.
     let bytes = read_bounded(&path(home, name)).and_then(unpack)?;
     let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     let (json, written) = (lines.next()?, lines.next());
-    // A flipped bit may leave valid JSON with other content. Older versions wrote no checksum.
+    // A flipped bit may leave valid JSON with other content, so the checksum is compared. Older versions wrote none.
     let is_whole = written.is_none_or(|written| written == sum(json).as_bytes());
     is_whole.then(|| serde_json::from_slice(json).ok())?
 }
 
-/// Returns the checksum that is written after the JSON of such a file.
+/// Returns the checksum that is written after the JSON of a mined file.
 fn sum(json: &[u8]) -> String {
     blake3::hash(json).to_hex()[..32].to_owned()
 }
@@ -464,10 +466,10 @@ pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
     last_mined(home, name).map(|mined| mined.drafts).unwrap_or_default()
 }
 
-/// Removes the mined data of a session.
+/// Removes the mined file of a session.
 pub fn remove(home: &ProjectDir, name: &str) {
     for ending in ["mined.json", "keys"] {
-        // A cache: a file that cannot be removed is replaced or swept later.
+        // The file is a cache, so one that cannot be removed is replaced or swept later.
         let _ = std::fs::remove_file(home.mined.join(format!("{name}.{ending}")));
     }
 }

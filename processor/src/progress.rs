@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Told how far the work is. Called from several threads.
+/// Receives the progress of the work. Its methods are called from several threads.
 pub trait ProgressReport: Sync {
-    /// A stage of `steps` steps begins.
+    /// Starts a stage of `steps` steps.
     fn stage(&self, name: &str, steps: usize);
-    /// Continues a stage of which `done` of `steps` are complete.
+    /// Continues a stage in which `done` of `steps` steps are complete.
     fn resume(&self, name: &str, _done: usize, steps: usize) {
         self.stage(name, steps);
     }
     /// Completes one step of the stage.
     fn step(&self);
-    /// Reports a note for the user during the work. The same note may be repeated.
+    /// Shows a note to the user during the work. The same note may be sent again.
     fn note(&self, _note: &str) {}
     /// Ends the report.
     fn done(&self);
@@ -41,7 +41,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Draws on stderr; hidden when that is no terminal.
+    /// Creates a bar on stderr, which is hidden if stderr is not a terminal.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{msg:>12} [{bar:30}] {pos}/{len}{prefix}")
@@ -69,7 +69,7 @@ impl ProgressReport for Bar {
         if steps == 0 {
             return;
         }
-        // Both at once: a longer stage before would show as more than all.
+        // Both numbers are set at once, because the position of a longer earlier stage would exceed the new length.
         self.bar.update(|state| {
             state.set_len(steps as u64);
             state.set_pos(done as u64);
@@ -96,14 +96,14 @@ impl ProgressReport for Bar {
     }
 }
 
-/// Lines on stderr, plain or as JSON, at most a few a second.
+/// Progress as lines on stderr, plain or as JSON, at most two per second in a stage.
 #[derive(Debug)]
 pub struct ProgressLines {
     json: bool,
     now: Mutex<Stage>,
 }
 
-/// Time between two lines of one stage.
+/// Minimum time between two lines of one stage.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Minimum time spent in a stage before its remaining time is estimated.
 const ESTIMATE_FROM: Duration = Duration::from_secs(5);
@@ -114,13 +114,13 @@ struct Stage {
     name: String,
     done: usize,
     steps: usize,
-    /// Time of the last report.
+    /// Time of the last line.
     told: Option<Instant>,
-    /// Time when the last step ended, or the stage began.
+    /// Time when the last step ended, or the stage started.
     last: Option<Instant>,
     /// The last note.
     note: String,
-    /// Steps of each stage, and their total time: a continued stage keeps its pace.
+    /// Number of steps in each stage, and their total time. A continued stage keeps its pace.
     paces: BTreeMap<String, (u32, Duration)>,
 }
 
@@ -139,13 +139,13 @@ impl Stage {
         *pace = (pace.0.saturating_add(1), pace.1.saturating_add(took));
     }
 
-    /// Stores a note; returns whether it differs from the last one.
+    /// Stores a note. Returns whether it differs from the previous one.
     fn is_new(&mut self, note: &str) -> bool {
         let before = std::mem::replace(&mut self.note, note.to_owned());
         before != note
     }
 
-    /// Returns the remaining time, if there is an estimate and it is worth reporting.
+    /// Returns the remaining time; `None` if there is no estimate or it is too short to be reported.
     fn left(&self) -> Option<Duration> {
         let (steps, time) =
             self.paces.get(&self.name).filter(|(_, time)| *time >= ESTIMATE_FROM)?;
@@ -171,7 +171,7 @@ pub fn about(time: Duration) -> String {
 }
 
 impl ProgressLines {
-    /// Plain lines, or one JSON object a line.
+    /// Creates plain lines, or with `json` one JSON object per line.
     pub fn new(json: bool) -> Self {
         Self { json, now: Mutex::default() }
     }
@@ -187,7 +187,7 @@ impl ProgressLines {
         } else {
             format!("{} {}/{}{}", stage.name, stage.done, stage.steps, stage.remaining_text())
         };
-        // The reader of stderr may be gone.
+        // Writing fails if the reader of stderr has ended.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
@@ -228,7 +228,7 @@ impl ProgressReport for ProgressLines {
     fn done(&self) {}
 }
 
-/// A bar where a person looks, plain lines elsewhere.
+/// Returns a bar if stderr is a terminal, else plain lines.
 pub fn for_stderr() -> Box<dyn ProgressReport> {
     if std::io::stderr().is_terminal() {
         Box::new(Bar::new())
@@ -249,7 +249,7 @@ mod tests {
         stage.paces.insert("asking".to_owned(), (6, Duration::from_secs(60)));
         assert_eq!(stage.left(), Some(Duration::from_secs(9_900)));
         assert_eq!(stage.remaining_text(), ", about 2 h 45 min left");
-        // The pace applies when the stage is continued, and not to another one.
+        // The pace applies only to a continuation of the same stage.
         stage.begin("indexing", 0, 100);
         assert_eq!(stage.remaining_text(), "");
         stage.begin("asking", 999, 1_000);

@@ -1,4 +1,4 @@
-//! Publishing: the index of each working tree, made from its memory files and passages of sessions.
+//! Publishing: the index of each working tree, built from its memory files and the passages of its sessions.
 
 pub mod claude_md;
 pub mod custom_embedder;
@@ -41,16 +41,16 @@ pub struct Publication<'a> {
     pub vectors: Option<&'a dyn Vectors>,
     /// Contents of the memories' files when these were learned; without them, staleness is not checked.
     pub anchors: Option<&'a RefCell<Anchors>>,
-    /// Indexes whose memories are rebuilt without reading the existing ones.
+    /// Indexes in which the memories are rebuilt without reading the existing index.
     pub distrusted: &'a BTreeSet<PathBuf>,
     /// Names of the project.
     pub names: &'a BTreeSet<String>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Publishes the index of one working tree whose sessions receive `known` by another way; returns the memories of its
-/// store. Without `passages` the existing passages remain.
+/// Publishes the index of one working tree. `known` are the texts that its sessions receive by another way. Returns the
+/// memories of the store. Without `passages` the existing passages remain.
 pub fn tree(
     publication: &Publication<'_>,
     tree: &Tree,
@@ -62,8 +62,8 @@ pub fn tree(
     publish(publication, &store, &folder, &tree.root, passages, known)
 }
 
-/// Publishes the model's thinking in a working tree's sessions: an index of passages alone, read only for explicit
-/// search, or by hooks if that is set.
+/// Publishes the model's thinking in the sessions of a working tree. The index contains only passages; it is read for
+/// explicit search, and by hooks only if the settings say so.
 pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) -> Result<()> {
     let folder = publication.dirs.tree(&tree.root).thinking;
     let content = Content {
@@ -86,14 +86,15 @@ pub fn user(publication: &Publication<'_>, known: &GivenTexts) -> Result<Listing
     publish(publication, &store, &folder, &root, None, known)
 }
 
-/// Publishes the memories of a working tree, and those of the user, where there is no index: by words, and with vectors
-/// of the token table where that is installed. The rest comes with the next sync.
+/// Publishes the memories of a working tree, and those of the user, if they have no index yet. The index contains
+/// words, and vectors of the token table if that is installed. The next sync adds the rest.
 ///
 /// # Errors
 /// When files cannot be read, or the index cannot be written.
 pub fn missing(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<()> {
     let is_missing = |folder: &Path| !matches!(Index::open(folder), Ok(Some(_)));
-    // Before it is read: what is written meanwhile is another file to those who look later.
+    // Taken before the settings are read: if the file is written meanwhile, later readers see that it differs from this
+    // stamp.
     let config = Stamp::of(&dirs.config_file());
     let settings = Settings { config, ..settings_file::load(dirs, Some(tree)).0 };
     let table = Table::installed(dirs);
@@ -137,7 +138,8 @@ fn publish(
     let trust = Trust::of(store, publication.settings).with_context(context)?;
     let store = store.clone().judged(trust.clone(), publication.settings);
     let mut listing = store.list()?;
-    // Files may be written by people or pulled: all output of a hook is redacted here once more.
+    // People may have written the files, or git may have pulled them, so everything that a hook prints is redacted here
+    // once more.
     let redactor = store.redactor(publication.settings);
     let mut pulled = BTreeSet::new();
     for stored in &mut listing.memories {
@@ -148,14 +150,15 @@ fn publish(
     }
     let said = known.contained_memories(&listing.memories);
     let mut stale = match publication.anchors {
-        // The user's own memories are about no files of a project.
+        // The user's own memories do not depend on files of a project.
         Some(anchors) if *root != publication.dirs.data => {
             let state = publication.dirs.tree(root);
             anchors.borrow_mut().compare(&state, root, &listing.memories)
         }
         Some(_) | None => BTreeMap::new(),
     };
-    // Another reader may use other words; only the current one can detect that a later session overtook a memory.
+    // A memory from another reader may have another wording. Only for memories of the current reader is it certain that
+    // a later session overtook them.
     let unfound = store.unfound().with_context(context)?;
     for stored in listing.memories.iter().filter(|it| unfound.contains(&it.memory.id)) {
         if is_current_reader(&stored.memory, publication.settings) {
@@ -262,7 +265,7 @@ mod tests {
             (told(true, false), vec![key.to_owned(), wiki.to_owned()])
         );
         assert_eq!(publish(Pulled::Reviewed), (told(true, true), vec![key.to_owned()]));
-        // Its front matter counts, too: it determines the meaning of a memory.
+        // The front matter counts as well, because it determines the meaning of a memory.
         let path = root.join(".throughline/memories/one.md");
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replacen("---\n", "---\npinned: true\n", 1)).unwrap();

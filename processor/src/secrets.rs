@@ -1,13 +1,13 @@
-//! Secrets that are known of a project. A record is first redacted by itself, which is the same in whatever slices a
-//! transcript is read, and what was found is noted with its [`SecretSource`].
+//! Secrets that are known in a project. Each record is first redacted on its own, so the result does not depend on the
+//! portions in which a transcript is read. The values found are noted with their [`SecretSource`].
 //!
-//! A value spreads, which means that it is removed from all other texts, only if it looks random and the user wrote it,
-//! answered with it, or a file or store of credentials contains it. Any other value that looks random is hidden in the
+//! A value spreads, which means that it is removed from all other texts, only if it looks random and its source is the
+//! user's text or answer, or a file or store of credentials. Any other value that looks random is hidden only in the
 //! records of the session in which it was found. A value that the project's own texts contain is hidden in no other
-//! place ([`ProjectTexts`]); if such a text is a person's memory, they decide in `throughline review`.
+//! place ([`ProjectTexts`]); if such a text is a person's memory, the person decides in `throughline review`.
 //!
-//! The list is written before a record is archived whose transcript is not read again; from then on it marks earlier
-//! records as unsearched until they have been searched.
+//! The list of values is written before a record is archived, because the record's transcript is not read again. From
+//! then on the list marks earlier records as unsearched until they have been searched.
 
 pub mod clean;
 pub mod files;
@@ -48,40 +48,40 @@ pub struct Secrets {
     known: Known,
     dirs: UserDirs,
     home: ProjectDir,
-    /// The working trees, below which the names of folders may change.
+    /// The working trees. Folder names below them may be redacted.
     roots: Vec<PathBuf>,
-    /// Texts whose values are not secrets.
+    /// Texts of the project whose values are not secrets.
     project: ProjectTexts,
     written: Mutex<FileText>,
 }
 
-/// Content of the file.
+/// Content of the list's file.
 #[derive(Clone, Debug)]
 struct FileText {
-    /// Values that are hidden in all texts.
+    /// Number of values that are hidden in all texts.
     values: usize,
-    /// State of the known values.
+    /// Revision of the known values.
     revision: usize,
     pending: Pending,
 }
 
-/// Source of a value that was recognised.
+/// Source of a recognised value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SecretSource {
-    /// Words or an answer of the user, or what a file or store of credentials contains.
+    /// The user's words or answer, or the content of a file or store of credentials.
     Trusted,
-    /// The call of a tool with this id, or its result: the call determines the source that it read.
+    /// The tool call with this id, or its result. The call determines the source that it read.
     Tool(String),
-    /// Anything else, such as a page or words of the model.
+    /// Any other source, such as a web page or words of the model.
     Other,
 }
 
-/// A value that was recognised in a record and looks random.
+/// A value that looks random and was recognised in a record, with its source.
 type Noted = (String, SecretSource);
 
 impl Secrets {
-    /// Reads the known secrets; `roots` are those of all current and former working trees of the project, `trees`
-    /// exist.
+    /// Reads the known secrets. `roots` are the roots of all current and former working trees of the project, `trees`
+    /// the existing ones.
     pub fn open(
         dirs: &UserDirs,
         home: &ProjectDir,
@@ -97,12 +97,12 @@ impl Secrets {
         Ok(Self { known, dirs: dirs.clone(), home: home.clone(), roots, project, written })
     }
 
-    /// Returns the known secrets; they increase while records are read.
+    /// Returns the known secrets. Their number grows while records are read.
     pub fn known(&self) -> &Known {
         &self.known
     }
 
-    /// Saves the secrets learned since the last save, if any.
+    /// Saves the secrets that were learned since the last save, if any.
     pub fn save(&self) -> Result<()> {
         let mut written = self.written();
         let (values, revision) = (self.known.len(), self.known.revision());
@@ -115,7 +115,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// Returns whether earlier stored data must be searched: a secret became known since, or a file that could not be
+    /// Returns whether data stored earlier must be searched: a secret was learned since, or a file that could not be
     /// searched has changed.
     pub fn is_unclean(&self) -> bool {
         let written = self.written();
@@ -140,20 +140,20 @@ impl Secrets {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns text for comparison only, without its secrets: each is replaced by a hash that distinguishes it from
-    /// others.
+    /// Returns a text without its secrets, for comparisons only: each secret is replaced by a hash, so that different
+    /// secrets remain different.
     pub fn comparable(&self, text: &str, redactor: &Redactor) -> Result<String> {
         let clean = self.known.comparable(text, &redactor.redact(text));
         if clean != text && !self.home.known_secrets.exists() {
-            // The next run is to make the same hash.
+            // The list is saved, because the next run must compute the same hash.
             let pending = Pending { unclean: self.is_unclean(), ..self.written().pending.clone() };
             self.known.write_file(&self.dirs, &self.home, &pending)?;
         }
         Ok(clean)
     }
 
-    /// Learns the noted values of a session's records that were read together; `records` determine the source each tool
-    /// read.
+    /// Learns the noted values of a session's records that were read together. The `records` determine which source
+    /// each tool read.
     pub fn learn(&self, session: &str, learning: &Learning<'_>, records: &[Record]) {
         let noted = learning.take();
         if noted.is_empty() {
@@ -181,10 +181,10 @@ impl Secrets {
         }
     }
 
-    /// Hides a user's answer when Claude asked for a secret in words, the output of a command that prints a secret, the
-    /// content of a file that contains only a secret, and the value that an edit writes in place of a secret; returns
-    /// whether there was any. The question is near the end of Claude's message, the answer in one of the next short
-    /// prompts.
+    /// Hides the user's answer to a question of Claude's for a secret, the output of a command that prints a secret,
+    /// the content of a file that contains only a secret, and the value with which an edit replaces a secret. Returns
+    /// whether it hid anything. The question must be near the end of Claude's message, and the answer in one of the
+    /// next short prompts.
     pub fn hide_answers(
         &self,
         session: &str,
@@ -194,7 +194,7 @@ impl Secrets {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
         let known = of_known(learning.redactor, self.known.in_session(session));
-        // The last call that prints a secret, and how certain that is.
+        // The last call that prints a secret, and the certainty of this.
         let mut printing = String::new();
         let mut given = Given::Freely;
         let (mut prompts, mut is_next, mut changed) = (0, false, false);
@@ -227,10 +227,10 @@ impl Secrets {
                     }
                 }
                 RecordWhat::Result(result) if result.id == printing && !result.failed => {
-                    // Its first line, if that is one word; the rest is text for the reader.
+                    // The first line of the output, if that is one word. The other lines are explanations.
                     let end = result.output.find('\n').unwrap_or(result.output.len());
                     let (line, rest) = result.output.split_at(end);
-                    // Of a file that was read, lines are numbered.
+                    // Lines of a file that was read have numbers.
                     let (number, value) = line.split_at(line.find('\t').map_or(0, |at| at + 1));
                     if value.contains(char::is_whitespace) {
                         continue;
@@ -276,7 +276,7 @@ impl Secrets {
         changed
     }
 
-    /// Hides `known` values in records, or other plain data; returns whether there was any.
+    /// Hides `known` values in records, or in other plain data. Returns whether it hid any.
     pub fn hide<T: Serialize + DeserializeOwned>(
         &self,
         known: Known,
@@ -295,12 +295,12 @@ impl Secrets {
     }
 }
 
-/// Decision of a person about a known secret that a memory of theirs contains.
+/// Decision of a person about a known secret that their memory contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretDecision {
-    /// The value is taken out of the memory, and of all that is stored.
+    /// The value is removed from the memory and from all stored data.
     Hide,
-    /// The value is no secret: nothing is changed, here or elsewhere.
+    /// The value is not a secret, so nothing is changed.
     Keep,
 }
 
@@ -313,7 +313,7 @@ pub fn decide(
     proposal: &Proposal,
     decision: SecretDecision,
 ) -> Result<Option<Stored>> {
-    // A sync writes the list that it read at its begin.
+    // A sync writes the list that it read at its beginning, so none may run now.
     let lock = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))?;
     anyhow::ensure!(lock.is_some(), "a sync is at work; try again when it has ended");
     let mut fresh = [0; KEY_BYTES];
@@ -337,14 +337,14 @@ pub fn decide(
     Ok(stored)
 }
 
-/// Returns a redactor that hides these known secrets and nothing else.
+/// Returns a redactor that hides these known secrets and does nothing else.
 fn of_known(redactor: &Redactor, known: Known) -> Redactor {
     let mut only = Redactor { only_known: true, ..redactor.clone() };
     only.options.known = known;
     only
 }
 
-/// Returns the ids of calls that read a file or store of credentials, or write such a file.
+/// Returns the ids of tool calls that read a file or store of credentials, or write such a file.
 fn calls_of_stores(records: &[Record]) -> BTreeSet<&str> {
     let calls = records.iter().filter_map(|record| match &record.what {
         RecordWhat::Call { id, what, .. } => Some((id.as_str(), what)),
@@ -360,12 +360,12 @@ fn calls_of_stores(records: &[Record]) -> BTreeSet<&str> {
     calls.filter(|(_, input)| is_store(input)).map(|(id, _)| id).collect()
 }
 
-/// Returns a mark of the file or folder: the search is repeated when the mark changes.
+/// Returns a text that identifies the state of a file or folder. If it changes, the search is repeated.
 fn look(path: &Path) -> String {
     let Ok(metadata) = fs::symlink_metadata(path) else { return "gone".to_owned() };
     let is_read = match metadata.is_dir() {
         true => fs::read_dir(path).is_ok(),
-        // A pipe would be waited for.
+        // Reading a pipe would block.
         false => open_regular::open(path, Links::Refuse)
             .and_then(|mut file| io::copy(&mut file, &mut io::sink()))
             .is_ok_and(|_| !is_foreign_pack(path)),
@@ -373,7 +373,7 @@ fn look(path: &Path) -> String {
     format!("{} {} {is_read}", metadata.len(), modified_ns(&metadata))
 }
 
-/// Returns whether a path is that of a pack which this version cannot read, though a later one may.
+/// Returns whether a path is a pack that this version cannot read, although a later version may.
 fn is_foreign_pack(path: &Path) -> bool {
     let is_pack = path.extension().is_some_and(|end| end == "pack");
     is_pack && !archive::lists_pack(path)
@@ -384,7 +384,7 @@ fn holds_secret(path: &str) -> bool {
     prints_secret(&format!("cat {path}"))
 }
 
-/// Whether a text is a secret that was hidden, in quotes or bare.
+/// Returns whether a text is the placeholder of a hidden secret, with or without quotes.
 fn is_placeholder(text: &str) -> bool {
     let bare = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'));
     bare.strip_prefix(PLACEHOLDER_OPEN)
@@ -392,20 +392,20 @@ fn is_placeholder(text: &str) -> bool {
         .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
 }
 
-/// Question used for a value that only its place marks as a secret.
+/// Question used for a value that is recognised as a secret only by its place.
 const ASKED: &str = "What is the password?";
 
-/// Maximum length of a prompt that may be an answer.
+/// Maximum size in bytes of a prompt that may be an answer.
 const ANSWER_BYTES_MAX: usize = 400;
 
-/// Hides the secrets of each record on its own, and notes those that look random.
+/// Hides the secrets of each record independently, and notes the values that look random.
 pub struct Learning<'r> {
     redactor: &'r Redactor,
     noted: Mutex<BTreeSet<Noted>>,
 }
 
 impl<'r> Learning<'r> {
-    /// Returns one for a session.
+    /// Creates one for a session.
     pub fn new(redactor: &'r Redactor) -> Self {
         Self { redactor, noted: Mutex::default() }
     }
@@ -419,7 +419,7 @@ impl<'r> Learning<'r> {
         std::mem::take(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Hides what in a text answers a question; whether there was anything.
+    /// Hides the part of a text that answers a question. Returns whether there was any.
     fn hide(&self, question: &str, text: &mut String, given: Given, source: SecretSource) -> bool {
         let answer = self.redactor.redact_answer(question, text, given);
         let is_hidden = !answer.hidden.is_empty();
@@ -457,7 +457,7 @@ impl Redact for Learning<'_> {
         given: Given,
     ) -> (Cow<'a, str>, Vec<&'a str>) {
         let answer = self.redactor.redact_answer(question, answer, given);
-        // Offered options are words of the model, even if the user selected one.
+        // Offered options are the model's words, even if the user selected one.
         let is_offered = given == Given::Offered;
         let source = if is_offered { SecretSource::Other } else { SecretSource::Trusted };
         self.note(answer.recognised, &source);
@@ -465,14 +465,14 @@ impl Redact for Learning<'_> {
     }
 }
 
-/// Fields that link a record to others: with changed values it would lose its place.
+/// Fields that link a record to others. With changed values the record would lose its place, so they are not redacted.
 const LINKS: [&str; 8] = ["u", "p", "cwd", "id", "message", "after", "leaf", "turns"];
 
-/// The field of a working directory. Its part below a working tree does not identify the project.
+/// The field with a working directory. Only the part above and including the working tree identifies the project.
 const FOLDER: &str = "cwd";
 
-/// Removes secrets from the texts of JSON data, except from fields that link it to other data; returns whether there
-/// was any. In a working directory the part below one of these working trees is cleaned.
+/// Removes secrets from the texts of JSON data, except from fields that link it to other data. Returns whether there
+/// was any. In the field of the working directory, only the part below one of these working trees is redacted.
 pub fn clean_texts<T: Serialize + DeserializeOwned>(
     redactor: &Redactor,
     of: &mut T,
@@ -499,7 +499,7 @@ pub fn clean_texts<T: Serialize + DeserializeOwned>(
     Ok(changed)
 }
 
-/// Cleans the name of a working directory below its working tree, unless it is another repository.
+/// Redacts the part of a working directory below its working tree, unless the directory is in another repository.
 fn clean_folder(redactor: &Redactor, fields: &mut Map<String, Value>, roots: &[PathBuf]) -> bool {
     let Some(Value::String(folder)) = fields.get_mut(FOLDER) else { return false };
     let path = Path::new(folder.as_str());

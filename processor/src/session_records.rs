@@ -1,5 +1,5 @@
-//! Session records of a project, over all of its sessions: the list of them, the commands that passed in several, the
-//! known cures, and the open items.
+//! Session records of a project, over all of its sessions: the list of sessions, commands that passed in several
+//! sessions, known cures, and open items.
 
 mod open;
 
@@ -21,7 +21,7 @@ use crate::transcript::parts;
 
 pub use open::{OpenItem, OpenKind, open_items};
 
-/// Returns the record of each session, the latest first: parts and subagents are added to their session, and sessions
+/// Returns the record of each session, the latest first. Parts and subagents are merged into their session. Sessions
 /// whose turns were removed are included.
 pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
     let expired = Expired::open(home);
@@ -37,14 +37,14 @@ pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
         Some((name, 1, marked(file, brought)))
     });
     let files: Vec<(String, u8, MinedFile)> = gone.chain(known).collect();
-    // Removed turns precede the remaining ones of the same part.
+    // Removed turns come before the remaining turns of the same part.
     let mut files: Vec<&(String, u8, MinedFile)> = files.iter().collect();
     files.sort_by_key(|(_, is_there, _)| *is_there);
     united(files.into_iter().map(|(name, _, file)| (name.as_str(), file)))
 }
 
-/// Returns the record of each session of mined files with their names, the latest first: parts and subagents are added
-/// to their session.
+/// Returns one record per session from named mined files, the latest first. Parts and subagents are merged into their
+/// session.
 pub fn united<'a>(files: impl Iterator<Item = (&'a str, &'a MinedFile)>) -> Vec<SessionRecord> {
     let mut files: Vec<(&str, &MinedFile)> = files.collect();
     files.sort_by_cached_key(|(name, _)| {
@@ -78,12 +78,11 @@ fn marked(file: MinedFile, brought: bool) -> MinedFile {
 /// Minimum number of sessions in which a command passed before a session start shows it.
 const SESSIONS_MIN: usize = 3;
 
-/// Commands that are shown.
+/// Maximum number of commands that are shown.
 const SHOWN_MAX: usize = 3;
 
-/// Returns the commands that passed in at least [`SESSIONS_MIN`] of some sessions, in the form for output: the line,
-/// and its folder unless that is the root. Of a line that passed in several folders the one with most sessions is
-/// shown.
+/// Returns the commands that passed in at least [`SESSIONS_MIN`] sessions, in the form for output: the line, and the
+/// folder unless it is the root. If a line passed in several folders, the folder with most sessions is shown.
 pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -> Vec<String> {
     let mut seen: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for (session, record) in sessions {
@@ -108,10 +107,10 @@ pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -
     shown.collect()
 }
 
-/// Commands that are kept for a search, those of most sessions.
+/// Maximum number of commands that are kept for explicit search; those that passed in most sessions are kept.
 const KEPT_MAX: usize = 2_000;
 
-/// Returns the commands that passed in some sessions, those of most sessions first.
+/// Returns the commands that passed in these sessions, those of most sessions first.
 pub fn passed<'a>(
     sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>,
 ) -> Vec<PassedCommand> {
@@ -143,7 +142,8 @@ pub fn passed<'a>(
     passed
 }
 
-/// Returns the cures of sessions, newest first; of one error that was cured alike several times the newest.
+/// Returns the cures of sessions, newest first. If an error was cured several times in the same way, only the newest
+/// cure is returned.
 pub fn cures(records: Vec<SessionRecord>) -> Vec<Cure> {
     let mut cures: Vec<Cure> = records.into_iter().flat_map(|record| record.cures).collect();
     cures.sort_by(|one, other| other.at.cmp(&one.at).then_with(|| one.turns.cmp(&other.turns)));
@@ -152,10 +152,11 @@ pub fn cures(records: Vec<SessionRecord>) -> Vec<Cure> {
     cures
 }
 
-/// Minimum share of the words of a query that a cure must have.
+/// Minimum share of the words of a query that a cure must contain.
 const FIT_MIN: f32 = 0.5;
 
-/// Returns the cures of an error, the best first: those with its signature, and those that have most of its words.
+/// Returns the cures of an error, the best first: those with the error's signature, and those that contain most of its
+/// words.
 pub fn cures_of(cures: Vec<Cure>, asked: &str) -> Vec<Cure> {
     let signature = error_signature(asked);
     let words = subject_of(asked);
@@ -171,7 +172,7 @@ pub fn cures_of(cures: Vec<Cure>, asked: &str) -> Vec<Cure> {
     fitting.into_iter().map(|(_, cure)| cure).collect()
 }
 
-/// Returns the share of some words that a text has.
+/// Returns the share of these words that a text contains.
 fn share(words: &BTreeSet<String>, text: &str) -> f32 {
     let of_text = subject_of(text);
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
@@ -232,7 +233,7 @@ mod tests {
         {
             assert_eq!(found(asked), ["sqlite3.OperationalError: database is locked"], "{asked}");
         }
-        // Of the words of two errors each has half.
+        // A query with the words of both errors: each error has half of them.
         let both = ["sqlite3.OperationalError: database is locked", "KeyError: 'total'"];
         assert_eq!(found("locked total"), both);
         assert_eq!(found("database locked total"), both[..1]);

@@ -1,5 +1,5 @@
-//! State that a sync remembers so that the next one is quick. All of it can be derived again from the archive
-//! and the transcripts; losing it costs time, nothing else.
+//! State that a sync stores so that the next sync is fast. All of it can be derived again from the archive and the
+//! transcripts, so losing it only costs time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,64 +16,64 @@ use crate::handoff::SESSIONS_MAX;
 use crate::private_files::{Damaged, read_checked, read_json, write_checked, write_packed};
 use crate::transcript::{Speaker, parts};
 
-/// Changes whenever the meaning of the stored state changes.
+/// Must be changed whenever the meaning of the stored state changes.
 const VERSION: u32 = 4;
 
-/// Maximum number of sessions of one working directory whose ends are kept: twice as many as are shown.
+/// Maximum number of sessions of one working directory whose handoffs are kept: twice the number that is shown.
 const LEFT_MAX: usize = 2 * SESSIONS_MAX;
 
 /// State of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
-    /// A file without it has no version.
+    /// The version of the format. A file without this field counts as outdated.
     #[serde(default)]
     version: u32,
-    /// Transcripts that were looked at, by path.
+    /// Transcripts that were examined, by path.
     pub seen: BTreeMap<PathBuf, SeenTranscript>,
-    /// Archived sessions, by the name of their file.
+    /// Archived sessions, by the name of their archive file.
     pub sessions: BTreeMap<String, SessionState>,
-    /// Packs of which every byte was verified: their length, and when they were written, in nanoseconds since 1970.
+    /// Packs whose bytes were all verified, by name: their length, and the time of writing in nanoseconds since 1970.
     pub packs: BTreeMap<String, (u64, i128)>,
-    /// Time when packing last failed, and was postponed.
+    /// Time when packing last failed and was postponed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packing_failed: Option<Timestamp>,
     /// Sessions whose transcripts contain nothing to keep.
     pub empty: BTreeSet<String>,
     /// Whether turns were removed that the index may still contain.
     pub all_turns: bool,
-    /// How the passages in the indexes were cut into terms (`memory_store::text::VERSION`).
+    /// Version of the tokenizer with which the passages in the indexes were made (`memory_store::text::VERSION`).
     pub terms: u32,
-    /// How the turns were cut into passages and judged (`crate::passages::version`).
+    /// Version of the rules that cut turns into passages and select them (`crate::passages::version`).
     pub passages: u32,
-    /// Sessions whose turns the index may lack.
+    /// Sessions some of whose turns may be missing in the index.
     pub pending: BTreeSet<String>,
-    /// Keys of the records that sessions own.
+    /// Keys of the records that each session owns.
     pub keys: KnownKeys,
-    /// Commands that passed in several sessions, as a session start shows them.
+    /// Commands that passed in several sessions, in the form in which the start block shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// Inputs of the last memories.
+    /// Inputs and results of the last learning.
     pub learned: Learned,
-    /// Fingerprint of the last published result (see `sync`).
+    /// Fingerprint of the last published result (see `sync/fingerprint.rs`).
     pub published: String,
 }
 
-/// State when memories were last made of drafts and published.
+/// State when memories were last derived from drafts and published.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Learned {
-    /// A hash of their inputs (see `sync`).
+    /// A hash of the inputs (see `sync/unchanged.rs`).
     pub inputs: String,
     /// Number of memories in the main working tree's store.
     pub memories: usize,
-    /// Memories that the drafts amounted to and that were written.
+    /// Number of memories that were derived from drafts and written.
     pub derived: usize,
-    /// Memories that were not written because a person deleted them.
+    /// Number of memories that were not written because a person deleted them.
     pub tombstoned: usize,
-    /// Turns of sessions whose turns were removed.
+    /// Number of turns in sessions whose turns were removed.
     pub expired_turns: usize,
-    /// Questions how drafts relate for which there was no time.
+    /// Number of questions about relations between drafts that were postponed for lack of time.
     pub relations_later: usize,
 }
 
@@ -81,9 +81,9 @@ pub struct Learned {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionState {
-    /// The length of its archive file.
+    /// The length of its archive file in bytes.
     pub len: u64,
-    /// When that was written, in nanoseconds since 1970.
+    /// The time when the archive file was written, in nanoseconds since 1970.
     pub modified_ns: i128,
     /// A hash of its records.
     pub content: String,
@@ -93,17 +93,17 @@ pub struct SessionState {
     pub last: Timestamp,
     /// The working directories of its prompts.
     pub cwds: Vec<String>,
-    /// Its speaker, if this part shows one.
+    /// Who gave its prompts, if this part of the session shows it.
     pub speaker: Option<Speaker>,
-    /// Whether the user gave its transcript by `--from`.
+    /// Whether its transcript was imported by `--from`.
     pub from_folder: bool,
-    /// End of the session, and its working directory.
+    /// Handoff of the session, and its working directory.
     pub left: Option<(String, LeftSession)>,
     /// Files that it edited, relative to their working tree, with the time of the last edit.
     pub edited: BTreeMap<String, Timestamp>,
-    /// Summary of the drafts that were mined from it.
+    /// Summary of the drafts that were mined from the session.
     pub mined: Option<MinedSummary>,
-    /// Whether its file was not taken into a pack, and is not to be tried again.
+    /// Whether packing rejected its archive file, so that packing is not tried again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_unpackable: bool,
 }
@@ -112,27 +112,27 @@ pub struct SessionState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MinedSummary {
-    /// Key of the session's content and of the extractor.
+    /// Key that identifies the session's content and the extractor.
     pub key: String,
-    /// The kinds that count, as the settings had them.
+    /// The kinds that count according to the settings at that time.
     pub kinds: Vec<Kind>,
     /// The session.
     pub session: String,
-    /// Its turns.
+    /// Number of its turns.
     pub turns: usize,
     /// The working directory of its first turn.
     pub cwd: String,
-    /// Tasks that a model read as open at the end.
+    /// Tasks that a model read as open at the end of the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
     /// Number of drafts of these kinds.
     pub drafts: usize,
-    /// A hash of them.
+    /// A hash of these drafts.
     pub digest: String,
 }
 
 impl SessionState {
-    /// Returns whether nothing shows that another than a person gave its prompts.
+    /// Returns whether a person gave the prompts, as far as the state shows.
     fn is_persons(&self) -> bool {
         self.speaker.is_none_or(|speaker| speaker.is_person())
     }
@@ -160,7 +160,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Reads the state; returns an empty one if it is missing, damaged or of another version.
+    /// Reads the state. A missing, damaged or outdated file results in an empty state.
     pub fn read(home: &ProjectDir) -> Self {
         read_checked::<Self>(&path(home))
             .ok()
@@ -174,8 +174,8 @@ impl State {
         write_packed(&path(home), self)
     }
 
-    /// Returns the sessions, each with the combined state of its parts: when the first began, when the last ended, and
-    /// all files that were edited.
+    /// Returns the sessions with the combined state of all parts: the time of the first and last record, and all edited
+    /// files.
     pub fn whole_sessions(&self) -> BTreeMap<&str, SessionState> {
         let mut whole: BTreeMap<&str, SessionState> = BTreeMap::new();
         for (name, part) in &self.sessions {
@@ -194,7 +194,7 @@ impl State {
         whole
     }
 
-    /// Returns the speaker of a session, by the name of its file or of a part; a person by default.
+    /// Returns who gave the prompts of a session, by the name of its file or of a part; a person by default.
     pub fn speaker(&self, name: &str) -> Speaker {
         let session = parts::of_name(name).0;
         let from = self.sessions.range(session.to_owned()..);
@@ -203,10 +203,10 @@ impl State {
         parts.filter_map(|(_, part)| part.speaker).min().unwrap_or_default()
     }
 
-    /// Drops the ends of sessions that were followed by enough others in the same working directory: they are never
+    /// Drops the handoffs of sessions after which enough others ended in the same working directory. They are never
     /// shown, and a long history has many.
     pub fn forget_left(&mut self) {
-        // Sessions of programs, which may be many, do not count among those of the person.
+        // Sessions of programs may be many, so they do not count among a person's sessions.
         let mut places: BTreeMap<(&str, bool), Vec<Timestamp>> = BTreeMap::new();
         for session in self.sessions.values() {
             if let Some((cwd, left)) = &session.left {
@@ -231,23 +231,23 @@ impl State {
     }
 }
 
-/// Returns the roots of the project's working trees, including former ones. Not a cache: after a worktree is removed,
-/// there is no other link from its sessions to this project, so the file is stored with the archive.
+/// Returns the roots of the project's working trees, including former ones. Their file is not a cache: after a worktree
+/// was removed, nothing else links its sessions to this project. It is therefore stored with the archive.
 pub fn read_roots(home: &ProjectDir) -> Vec<PathBuf> {
     let path = roots_path(home);
     match read_checked::<RootsFile>(&path) {
         Ok(read) => read.unwrap_or_default().roots,
-        // Older versions wrote a bare list.
+        // Older versions wrote a list without a version.
         Err(Damaged) => read_json(&path).unwrap_or_default(),
     }
 }
 
-/// Writes them down, unless they are.
+/// Writes the roots, if they differ from the file.
 pub fn write_roots(home: &ProjectDir, roots: &[PathBuf]) -> Result<()> {
     write_checked(&roots_path(home), &RootsFile { roots: roots.to_vec() })
 }
 
-/// The roots that are written down.
+/// Content of the file of roots.
 #[derive(Default, Serialize, Deserialize)]
 struct RootsFile {
     roots: Vec<PathBuf>,

@@ -1,12 +1,14 @@
 //! A sync: derives memories and an index from the new content of the transcripts.
 //!
-//! Before anything else it brings the stores to the formats of this program (`migrate`). Its steps are `collect`, `mine`, `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each is a
-//! function in the file of its name: it reads the [`SyncContext`](context), changes the remembered state where it is
-//! handed that to change, and has an outcome. Here is their order: a [`SyncRun`] carries outcomes from step to step.
+//! Before anything else it brings the stores to the formats of this program (`migrate`). Its steps are `collect`,
+//! `mine`, `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each step is a function in the
+//! file of the same name. It reads the [`SyncContext`](context), changes the stored state if it receives the state as a
+//! mutable argument, and returns an outcome. This file defines the order of the steps; a [`SyncRun`] passes outcomes
+//! from step to step.
 //!
-//! Each step can be repeated: a run that is killed at any point leaves whole files, and the next one continues from
-//! there. The published data depends only on the content of the archive, so syncing in any slices results in the same
-//! memories as syncing once. When nothing changed since the last run, nothing is written.
+//! Each step can be repeated: a run that is killed at any point leaves only complete files, and the next run continues
+//! from there. The published data depends only on the content of the archive, so several syncs result in the same
+//! memories as one sync over all transcripts. When nothing changed since the last run, nothing is written.
 
 mod collect;
 mod consolidate;
@@ -76,7 +78,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
         return Ok(SyncReport { busy: true, ..SyncReport::default() });
     };
     let mut report = sync_locked(options, prepare(options, &lock)?)?;
-    // A person waits for the whole result, and can use the published part meanwhile.
+    // A person waits for the whole result, but can already use the published part.
     let waits = matches!(options.busy, Busy::Wait(_)) && !options.leaves_rest;
     while waits && report.goes_on() {
         let asked = report.questions;
@@ -89,7 +91,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     Ok(report)
 }
 
-/// Syncs for a caller that holds the project's lock, and that [`prepare`] has prepared.
+/// Runs a sync for a caller that holds the project's lock and has called [`prepare`].
 pub(crate) fn sync_locked(options: &SyncOptions<'_>, prepared: PreparedSync) -> Result<SyncReport> {
     let open = private_folders::close_all(options.dirs);
     let report = run(options);
@@ -129,7 +131,7 @@ fn run(options: &SyncOptions<'_>) -> Result<SyncReport> {
     run.finish(is_same, &mut handoffs)
 }
 
-/// A sync that has collected: outcomes that later steps read or replace.
+/// State of a sync after collecting: the outcomes that later steps read or replace.
 struct SyncRun<'a> {
     context: SyncContext<'a>,
     state: State,
@@ -142,11 +144,11 @@ struct SyncRun<'a> {
 }
 
 impl SyncRun<'_> {
-    /// Learns and publishes, where anything is new, and settles.
+    /// Learns and publishes if anything is new, and settles.
     fn finish(mut self, is_same: bool, handoffs: &mut Handoffs) -> Result<SyncReport> {
         let options = self.context.options;
         let mut is_same = is_same && self.collection.changed.is_empty();
-        // Reading every byte takes a moment: only for a waiting user, and for a run without other work.
+        // Reading every byte is slow, so it is done only for a waiting user and in a run without other work.
         let is_at_leisure = is_same || matches!(options.busy, Busy::Wait(_));
         let depth = if is_at_leisure { Depth::Bytes } else { Depth::Headers };
         if options.afresh {
@@ -154,12 +156,12 @@ impl SyncRun<'_> {
         } else {
             is_same &= self.indexes_are_sound(depth);
         }
-        // Turns expire without any change, too.
+        // Turns expire even if no transcript changes.
         let nothing_is_due =
             self.overdue().is_empty() && !rest::anything_to_ask(&self.context, &self.state);
         if is_same && !options.afresh && nothing_is_due {
             handoffs.take_notes(&self.context)?;
-            // The last run may have left texts for this one.
+            // The last run may have postponed texts to this run.
             self.report.memories = self.state.learned.memories;
             self.report.unchanged = self.state.learned.derived;
             self.report.nothing_new = !self.settle_or_heal()?;
@@ -167,14 +169,14 @@ impl SyncRun<'_> {
                 self.state.published = self.fingerprint();
             }
             self.pack();
-            // Transcripts may have been touched without a change of content.
+            // Transcripts may have a new time but the same content.
             self.state.write(&self.context.home)?;
             return Ok(self.report);
         }
         let changed = std::mem::take(&mut self.collection.changed);
         self.learn_and_expire(&changed)?;
         handoffs.write_learned(&self.context, &self.state)?;
-        // The written files are part of the next run's comparison.
+        // The files just written are part of the next run's comparison, so the state is stored with them.
         self.write_as_published()?;
         handoffs.take_notes(&self.context)?;
         let settled = self.settle_or_heal()?;
@@ -184,7 +186,8 @@ impl SyncRun<'_> {
         Ok(self.report)
     }
 
-    /// Packs inactive sessions, if there is no more urgent work and no user waits. Returns whether the state changed.
+    /// Packs inactive sessions if there is no more urgent work and no user is waiting. Returns whether the state
+    /// changed.
     fn pack(&mut self) -> bool {
         let report = &self.report;
         let is_urgent = report.goes_on() || report.embedding_waits || report.second_waits;
@@ -200,7 +203,7 @@ impl SyncRun<'_> {
         })
     }
 
-    /// Learns from changed sessions and publishes the result, and removes expired data.
+    /// Learns from changed sessions, publishes the result, and removes expired data.
     fn learn_and_expire(&mut self, changed: &BTreeSet<String>) -> Result<()> {
         let Some(mined) = self.learn_and_publish(changed)? else { return Ok(()) };
         let overdue = self.overdue();
@@ -215,8 +218,8 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Learns from changed sessions and publishes the result. Returns the mined data of all sessions if they had to be
-    /// read.
+    /// Learns from changed sessions and publishes the result. Returns the mined data of all sessions if these had to be
+    /// read; else `None`.
     fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Option<Vec<MinedFile>>> {
         let (context, state) = (&self.context, &mut self.state);
         let ownership = context.holders(state).decide_with(&mut state.keys);
@@ -234,7 +237,7 @@ impl SyncRun<'_> {
         }
         let (context, state) = (&self.context, &mut self.state);
         let mut asked = mined.asked;
-        // A lost mined file must not remove memories.
+        // A missing mined file must not remove memories, so its session is mined again.
         if mine::load(context, state, &ownership, &mut known) {
             let again = mine::mine(context, state, &ownership, &mut known, &mut self.models)?;
             self.report.sessions_mined += again.mined;
@@ -260,7 +263,7 @@ impl SyncRun<'_> {
         Ok(Some(all))
     }
 
-    /// Derives memories from the mined data, and publishes them with the turns that the indexes lack.
+    /// Derives memories from the mined data, and publishes them together with the turns that the indexes lack.
     fn make_memories(
         &mut self,
         ownership: &Ownership,
@@ -314,7 +317,8 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Leaves sessions that could not be read to the next run. Those that were kept in memory were needed until here.
+    /// Postpones sessions that could not be read to the next run. Drops the sessions that were kept in memory for
+    /// publishing.
     fn take_published(&mut self, published: PublishOutcome) {
         self.context.sessions.archive.forget_kept();
         self.state.pending = published.unread;
@@ -339,7 +343,7 @@ impl SyncRun<'_> {
         expire::overdue(&self.context, &self.state, &self.collection)
     }
 
-    /// Inspects the indexes; this run rebuilds unreadable ones. Returns whether all are readable.
+    /// Checks the indexes. This run rebuilds those that cannot be read. Returns whether all are readable.
     fn indexes_are_sound(&mut self, depth: Depth) -> bool {
         let health = heal::inspect_indexes(&self.context, depth);
         let is_sound = health.unsound.is_empty();
@@ -353,7 +357,7 @@ impl SyncRun<'_> {
         heal::distrust_indexes(&self.context, &mut self.state, &mut self.distrusted);
     }
 
-    /// Settles; if that meets damage, rebuilds the indexes first.
+    /// Runs [`Self::settle`], and on damage rebuilds the indexes first. Returns whether there was anything to do.
     fn settle_or_heal(&mut self) -> Result<bool> {
         match self.settle() {
             Err(error) if heal::is_damage(&error) => {
@@ -366,7 +370,7 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Does postponed work. Returns whether there was any.
+    /// Runs postponed work. Returns whether there was any.
     fn settle(&mut self) -> Result<bool> {
         let has_read = self.report.sessions_read > 0;
         let (context, state) = (&self.context, &self.state);
@@ -392,7 +396,7 @@ impl SyncRun<'_> {
 
 /// Outcome of making memories.
 struct Made {
-    /// State to store, except for the hash of its inputs.
+    /// The state to store, without the hash of its inputs.
     learned: Learned,
     /// Whether a model must be asked again for relations between drafts.
     relations_wait: bool,

@@ -1,8 +1,8 @@
-//! Examines the memory files that this machine does not know, and records which of them git brought.
+//! Examines the memory files that this machine does not recognise, and records which of them git wrote.
 //!
-//! A text that is in no commit, or that was first committed by `git commit` in this repository, was written by a person
-//! here: a reconciliation treats it as this machine's. Every other file that was not derived, written or released here
-//! is from the repository, permanently: the label depends on the text of a file.
+//! If a text is in no commit, or was first committed by `git commit` in this repository, a person here wrote it, and
+//! reconciliation treats it as this machine's. Every other file that was not derived, written or released on this
+//! machine is from the repository. This label is permanent, because it depends only on the text of the file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,21 +22,21 @@ use crate::git;
 use crate::git::text_origins::{FirstCommit, TextOrigins};
 use crate::private_files::{read_json, write_json};
 
-/// Maximum number of files queried in git at once; of more, all count as brought by git.
+/// Maximum number of files about which git is asked in one run. If there are more, all count as from the repository.
 const FILES_MAX: usize = 200;
 
-/// Git's position in each working tree, by its root, when its files were last examined.
+/// Git's position in each working tree when its files were last examined, by the root of the tree.
 type Positions = BTreeMap<PathBuf, String>;
 
-/// Records which memory files of a project git brought since the last run, and counts them. Callers must detect actions
-/// of git while this runs.
+/// Records which memory files of a project git has written since the last run. Callers must detect actions of git while
+/// this runs.
 pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp) -> Result<()> {
     let Some(main) = trees.first() else { return Ok(()) };
     let home = dirs.project(main.project);
     let path = &home.git_positions;
     let mut positions: Positions = read_json(path).unwrap_or_default();
     if positions.is_empty() {
-        // Older versions determined the committers.
+        // Older versions stored the committers in these files.
         for name in ["committers.json", "withheld.json"] {
             memory_store::store::remove(&home.folder.join(name))?;
         }
@@ -46,7 +46,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     for tree in trees {
         let store = Store::open(dirs, tree)?;
         let Some(root) = store.root.as_deref() else { return Ok(()) };
-        // Before the files are read: actions of git meanwhile count as a move for the next run.
+        // Read before the files, so that the next run detects actions of git in the meantime.
         let position = git::memory_position(root);
         let mut unknown = trust::unknown(&store)?;
         if !unknown.is_empty() && git::marks(root).is_unfinished {
@@ -71,13 +71,13 @@ pub fn position_of(home: &ProjectDir, root: &Path) -> Option<String> {
     read_json::<Positions>(&home.git_positions)?.remove(root)
 }
 
-/// Keeps the files whose text others wrote: those that a commit of others had first, and those of a separate
-/// repository.
+/// Keeps the files whose texts are from other people: texts that another person's commit contained first, and texts in
+/// a separate repository.
 fn of_others(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     with_commit(root, files, |_, first| first.is_some_and(|first| first.is_of_others))
 }
 
-/// Keeps the files that git wrote: those whose text a commit had before the file was changed.
+/// Keeps the files that git wrote: those whose text was in a commit before the file was changed.
 pub fn written_by_git(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     with_commit(root, files, |path, first| {
         first.is_some_and(|first| {
@@ -88,8 +88,8 @@ pub fn written_by_git(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     })
 }
 
-/// Keeps the files for which `keeps` is true of the first commit that has their text. Files that cannot be read or
-/// queried are kept, and so are files of a repository within the working tree.
+/// Keeps the files for which `keeps` returns true for the first commit that contains their text. It also keeps files
+/// that cannot be read, files about which git cannot be asked, and files of a repository within the working tree.
 fn with_commit(
     root: &Path,
     mut files: Vec<Stored>,
@@ -105,7 +105,7 @@ fn with_commit(
     let first = |path: &Path| {
         let (bytes, _) = read_below(root, path, FILE_BYTES_MAX).ok()?;
         let below = path.strip_prefix(root).ok()?;
-        // Git attributes may have a checkout write a text other than the stored one.
+        // With git attributes, a checkout may write a text that differs from the stored one.
         origins.first_commit(root, below, &bytes, !changed.contains(below))
     };
     let mut number = 0..;
@@ -118,7 +118,7 @@ fn with_commit(
     files
 }
 
-/// Returns whether a file is in a repository within the working tree, which has a HEAD of its own.
+/// Returns whether a file is in a repository within the working tree, which means a folder with its own HEAD.
 fn is_nested(root: &Path, file: &Path) -> bool {
     let folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
     folders.into_iter().any(has_git_entry)
@@ -174,7 +174,7 @@ mod tests {
             write_memory(self.0.root(), &format!("{number}.md"), number, title);
         }
 
-        /// Commits a memory as another person to a branch `theirs` of another repository, and fetches that.
+        /// Commits a memory as another person to the branch `theirs` of another repository, and fetches this branch.
         fn fetch(&self, number: u8, title: &str, body: &str) {
             let other = tempfile::tempdir().unwrap();
             let (root, clone) = (self.0.root(), fs::canonicalize(other.path()).unwrap());
@@ -273,13 +273,13 @@ mod tests {
         let repository = Repository::new();
         repository.fetch(1, "Theirs", "It is so.");
         assert_eq!(repository.look(), [""; 0]);
-        // Without any move of HEAD and index.
+        // This changes neither HEAD nor the index.
         repository.git(&["restore", "--source=theirs", "--worktree", "."]);
         assert_eq!(repository.look(), ["Theirs"]);
         assert_eq!(repository.look(), ["Theirs"]);
         fs::remove_file(repository.0.root().join(".throughline/memories/1.md")).unwrap();
         assert_eq!(repository.look(), [""; 0]);
-        // A formatter's change is not a person's.
+        // A change by a formatter is not a person's change.
         repository.git(&["checkout", "-q", "theirs"]);
         assert_eq!(repository.look(), ["Theirs"]);
         let path = repository.0.root().join(".throughline/memories/1.md");

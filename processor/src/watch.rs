@@ -1,5 +1,5 @@
-//! Watches Claude Code's transcripts: trusted projects are brought up to date while their sessions run, by the same
-//! background sync that hooks start, without any hook.
+//! Watches Claude Code's transcripts: trusted projects are brought up to date while their sessions run. It starts the
+//! same background sync that hooks start, but needs no hook.
 
 mod marks;
 mod queue;
@@ -29,29 +29,29 @@ use source::NewsSource;
 pub use waker::Waker;
 use worker::Worker;
 
-/// Maximum number of records of working trees that are read at the start.
+/// Maximum number of records of working trees that are read when watching starts.
 const RECORDS_MAX: usize = 10_000;
-/// Bytes of one of them.
+/// Maximum size of such a record in bytes.
 const RECORD_BYTES_MAX: u64 = 16 << 10;
-/// Interval of checks of a running sync.
+/// Interval between two checks of a running sync.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Waiting time of a project while another process brings it up to date, or while everything is off.
+/// Delay before a project is tried again, after another process was bringing it up to date or everything was off.
 const BUSY_WAIT: Duration = Duration::from_secs(30);
 
 /// Delays and intervals of the watcher.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// A transcript that did not grow for this long is read.
+    /// Time without growth after which a transcript is read.
     pub quiet: Duration,
-    /// Time after which a continuously written one is read nevertheless.
+    /// Time after which a transcript is read even though it still grows.
     pub patience: Duration,
     /// Time between two syncs of one project.
     pub gap: Duration,
-    /// Quiet time after which a session counts as ended, for requests to models about ended sessions.
+    /// Time without growth after which a session counts as ended, so that models may be asked about it.
     pub settled: Duration,
-    /// Time between two scans without events.
+    /// Interval between two scans if there are no file events.
     pub poll: Duration,
-    /// Time between two scans with events: a scan finds changes that they missed.
+    /// Interval between two scans if there are file events. These scans find changes for which no event arrived.
     pub rescan: Duration,
 }
 
@@ -68,20 +68,20 @@ impl Default for Pace {
     }
 }
 
-/// Options of watching.
+/// Options of the watcher.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The folders of our files and Claude Code's.
+    /// The folders of this program and of Claude Code.
     pub dirs: UserDirs,
-    /// The processor's program.
+    /// The path of the processor program.
     pub processor: PathBuf,
-    /// Whether it scans periodically instead of waiting for events.
+    /// Whether to scan periodically instead of waiting for events.
     pub polls: bool,
     /// Delays and intervals.
     pub pace: Pace,
 }
 
-/// Returns the lock file of a user's only `throughline watch`.
+/// Returns the path of the lock that allows one `throughline watch` per user.
 fn lock_path(dirs: &UserDirs) -> PathBuf {
     dirs.state.join("watch.lock")
 }
@@ -97,18 +97,18 @@ pub fn is_running(dirs: &UserDirs) -> bool {
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
-/// Ends watching on SIGINT and SIGTERM. Must be called before any other thread begins.
+/// Stops watching on SIGINT and SIGTERM. Must be called before any other thread starts.
 pub fn stop_on_signals(waker: &Waker) -> Result<()> {
     signals::stop_on(waker.clone())
 }
 
-/// Lowers this process's priority for processor and disk; its child processes inherit it.
+/// Lowers this process's priority for processor and disk. Child processes inherit the priority.
 pub fn step_back() {
     lower_priority();
     yield_disk();
 }
 
-/// Watches until `waker` requests a stop. `say` receives lines for the user.
+/// Watches until `waker` requests a stop. `say` is called with each line for the user.
 pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Options { dirs, pace, .. } = options;
     let folder = SOURCE.folder(&dirs.claude);
@@ -142,8 +142,8 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
             }
         }
         let grown = if noted.rescan || noted.lost || now >= look_at {
-            // Events of a new folder begin only after it was reported: files written in between are found by one more
-            // scan.
+            // Events of a new folder are received only after the folder was reported. One more scan finds files written
+            // in between.
             look_at = now + if noted.rescan { pace.quiet } else { source.every(pace) };
             marks.rescan(dirs, &folder)
         } else {
@@ -165,7 +165,7 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
             && let Some(project) = queue.take(now)
         {
             if is_off(dirs) || background::is_running(&dirs.project(project)) {
-                // The processor at work may have read the transcripts before they grew.
+                // The running processor may have read the transcripts before they grew.
                 queue.postpone(project, now + BUSY_WAIT);
                 continue;
             }
@@ -184,7 +184,7 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
     Ok(())
 }
 
-/// Returns whether `throughline off` is in force.
+/// Returns whether `throughline off` is active for all projects.
 fn is_off(dirs: &UserDirs) -> bool {
     #[expect(clippy::disallowed_methods, reason = "runs for days: it asks again and again")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -201,7 +201,7 @@ fn vouched_for(dirs: &UserDirs) -> BTreeSet<ProjectId> {
             let mut bytes = Vec::new();
             let file = File::open(record.path()).ok()?;
             file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-            // `<project> <path>`, then the fingerprint.
+            // The first line is `<project> <path>`; the tree fingerprint follows.
             let line = bytes.split(|byte| *byte == b'\n').next()?;
             let at = line.iter().position(|byte| *byte == b' ')?;
             let root = path_of_bytes(&line[at + 1..]);

@@ -1,5 +1,5 @@
-//! Handoff: the requests, results and open items of the last sessions of a working tree. The processor writes it from
-//! the last turn of each session; the session-start hook prints it.
+//! Handoff: the requests, results and open items of the last sessions of a working tree. The processor derives it from
+//! the session records and from git (`processor/src/handoff.rs`), and the session-start hook prints it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::id::short_session;
 use crate::text::clean;
 use crate::time::{DAY_MS, Timestamp};
 
-/// Handoff of a working tree, newest session first.
+/// Handoff of a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Handoff {

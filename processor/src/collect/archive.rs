@@ -1,10 +1,9 @@
-//! The archive: the redacted turns of each session, kept because Claude Code deletes its
-//! transcripts after a month.
+//! The archive: the redacted turns of each session, kept because Claude Code deletes its transcripts after a month.
 //!
-//! One compressed file per session and subagent: a header line, then one [`Record`] per line. The header contains the
-//! watermarks, the position up to which each transcript was read, so that one rename commits the records and the
-//! watermark together; a run that is killed at any moment has either read a piece or not. Inactive sessions are stored
-//! in packs instead.
+//! Each session and subagent has one compressed file: a header line, then one [`Record`] per line. The header contains
+//! the watermarks, which are the positions up to which each transcript was read. One rename commits records and
+//! watermarks together, so a run that is killed at any moment has either read a piece completely or not at all.
+//! Inactive sessions are stored in packs instead.
 
 mod pack;
 mod packing;
@@ -33,33 +32,33 @@ use crate::transcript::parts::{self, Growth};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{PromptBy, Session};
 
-/// The version of the format, in the header of each file: 1 of a session that is not cut, which older versions of this
-/// program read, too, 2 of one in parts, and 3 of one with prompts of another agent.
+/// The version of the format, stored in the header of each file: 1 for a session in one piece, which older versions of
+/// this program can read, 2 for a session in parts, and 3 for a session with prompts of another agent.
 pub const FORMAT: u32 = 3;
 
-/// The end of the name of an archive file.
+/// Name extension of an archive file.
 const SUFFIX: &str = ".jsonl.gz";
 
-/// Name extension of a file that was set aside.
+/// Name extension of a file that was kept aside.
 const ASIDE: &str = ".damaged";
 
 /// Maximum uncompressed size of one archive file. A month of work has some ten megabytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Compression level. A session is rewritten whole whenever it continues.
+/// Compression level. It is low because the whole file is rewritten whenever the session continues.
 const LEVEL: u32 = 3;
 
-/// Bytes of records of the sessions that are kept in memory for later steps of the same run. Sessions beyond are read
-/// from disk again.
+/// Maximum total size in bytes of session records that are kept in memory for later steps of the same run. Other
+/// sessions are read from disk again.
 const KEPT_BYTES_MAX: u64 = 16 << 20;
 
-/// Bytes that are packed at once: the packer clears its buffer each time.
+/// Number of bytes that are compressed at once, because the compressor clears its buffer each time.
 const PACKED_AT_ONCE: usize = 64 << 10;
 
-/// Bytes of a header line.
+/// Maximum size of a header line in bytes.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
 
-/// Bytes at the head of a transcript by which it is recognised.
+/// Maximum number of bytes at the beginning of a transcript by which it is recognised.
 pub const IDENTITY_BYTES_MAX: u64 = 4 << 10;
 
 /// Position up to which one transcript was read.
@@ -68,11 +67,12 @@ pub const IDENTITY_BYTES_MAX: u64 = 4 << 10;
 pub struct Watermark {
     /// The transcript.
     pub path: PathBuf,
-    /// Bytes read: the end of a complete line.
+    /// Number of bytes read, up to the end of a complete line.
     pub offset: u64,
-    /// Number of bytes at its head that `head` covers.
+    /// Number of bytes at the transcript's beginning of which `head` is the hash.
     pub head_bytes: u64,
-    /// A hash of its head: another file under the same name is read from its beginning.
+    /// A hash of the transcript's beginning. If another file has the same name, the hash differs and the file is read
+    /// from its beginning.
     pub head: String,
 }
 
@@ -84,25 +84,25 @@ pub struct SessionHeader {
     pub format: u32,
     /// The session.
     pub session: String,
-    /// The subagent.
+    /// The subagent, if it is a subagent's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Whether its transcript is from a folder that the user named, so that all its turns count, wherever they were
+    /// Whether its transcript was imported from a folder, so that all its turns count, regardless of where they were
     /// recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
-    /// Hash of the ignored paths that were left out when the session was read.
+    /// Hash of the ignored paths in effect when the session was read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ignored: String,
     /// The number of this part of the session; 0 for the open one.
     #[serde(skip_serializing_if = "is_zero")]
     pub part: u32,
-    /// Number of closed parts, in the header of the open one. Files with a higher number were left by a killed run.
+    /// Number of closed parts, in the header of the open part. Files with a higher number are remains of a killed run.
     #[serde(skip_serializing_if = "is_zero")]
     pub parts: u32,
     /// Size of the open part.
     pub growth: Growth,
-    /// The transcripts it was read from, by path.
+    /// The transcripts from which it was read, by path.
     pub sources: Vec<Watermark>,
 }
 
@@ -112,7 +112,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl SessionHeader {
-    /// The name of the file without its ending.
+    /// Returns the name of the file without its extension.
     pub fn name(&self) -> String {
         parts::name(&file_name(&self.session, self.agent.as_deref()), self.part)
     }
@@ -132,21 +132,21 @@ impl SessionHeader {
 /// An archive file in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFile {
-    /// Its header.
+    /// The header.
     pub header: SessionHeader,
-    /// Its records, in the order they were read.
+    /// The records, in the order in which they were read.
     pub records: Vec<Record>,
 }
 
-/// A session in the archive, or a file there. For a session in a pack, length and time are those of its former file:
-/// packing changes neither its expiry nor whether it is read again.
+/// A session in the archive, or a file there. For a session in a pack, length and time are those of its former file, so
+/// that packing affects neither its expiry nor whether it is read again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArchiveEntry {
-    /// Its name without the ending: unique in the archive.
+    /// The name without the extension, which is unique in the archive.
     pub name: String,
-    /// Its path: that of its file, or of the pack that contains it.
+    /// The path of the session's own file, or of the pack that contains it.
     pub path: PathBuf,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub len: u64,
     /// Time of the last write, in nanoseconds since 1970.
     pub modified_ns: i128,
@@ -168,10 +168,10 @@ pub struct Archive {
     known_packs: Arc<Mutex<KnownPacks>>,
 }
 
-/// Sessions that a step has written or assembled and that a later step of the same run needs.
+/// Sessions that one step has written or assembled, for later steps of the same run.
 #[derive(Debug, Default)]
 struct KeptSessions {
-    /// Each with the length of its records.
+    /// Each session with the length of its records.
     sessions: BTreeMap<String, (KeptSession, u64)>,
     bytes: u64,
 }
@@ -179,9 +179,9 @@ struct KeptSessions {
 /// A session in memory.
 #[derive(Debug)]
 enum KeptSession {
-    /// Its records, as they were written.
+    /// Records, as they were written.
     Written(Arc<SessionFile>),
-    /// Its turns, as the ownership of this digest has them.
+    /// Turns, assembled for the ownership with this digest.
     Assembled(String, Vec<Session>),
 }
 
@@ -194,23 +194,23 @@ impl KeptSessions {
 }
 
 impl Archive {
-    /// Opens the archive of a project; a missing one is empty.
+    /// Opens the archive of a project. A missing folder counts as empty.
     pub fn open(home: &ProjectDir) -> Self {
         Self { folder: home.archive.clone(), kept: Arc::default(), known_packs: Arc::default() }
     }
 
-    /// Returns its folder.
+    /// Returns the folder of the archive.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the names of its sessions, in the order of [`Self::entries`].
+    /// Returns the names of the sessions, in the order of [`Self::entries`].
     pub fn names(&self) -> Result<Vec<String>> {
         Ok(self.entries()?.into_iter().map(|entry| entry.name).collect())
     }
 
-    /// Its sessions: those with files of their own by name, then pack by pack, for to read across packs would be to
-    /// decompress them again and again.
+    /// Returns the sessions: first those with separate files by name, then those of each pack together, because reading
+    /// from alternating packs would decompress them repeatedly.
     pub fn entries(&self) -> Result<Vec<ArchiveEntry>> {
         let mut entries = files_in(&self.folder, SUFFIX)?;
         let mut names: HashSet<String> = entries.iter().map(|entry| entry.name.clone()).collect();
@@ -227,7 +227,7 @@ impl Archive {
         Ok(entries)
     }
 
-    /// One session, which must be there.
+    /// Returns one session, or an error if it does not exist.
     pub fn entry(&self, name: &str) -> Result<ArchiveEntry> {
         if let Some(entry) = self.own_entry(name)? {
             return Ok(entry);
@@ -236,14 +236,14 @@ impl Archive {
         entry.ok_or_else(|| self.missing(name))
     }
 
-    /// Returns the error for a session that does not exist, or is perhaps in a pack that cannot be read.
+    /// Returns the error for a session that does not exist, or that may be in a pack that cannot be read.
     pub fn missing(&self, name: &str) -> anyhow::Error {
         let unreadable = self.unreadable_packs().into_iter().next();
         let why = unreadable.map(|(_, why)| why);
         anyhow::Error::msg(why.unwrap_or_else(|| format!("{name}: no such archived session")))
     }
 
-    /// The file that a session has of its own.
+    /// Returns the separate file of a session; `None` if it has none.
     fn own_entry(&self, name: &str) -> Result<Option<ArchiveEntry>> {
         match ArchiveEntry::of(name.to_owned(), self.path(name)) {
             Err(error) if is_gone(&error) => Ok(None),
@@ -269,16 +269,16 @@ impl Archive {
             {
                 return Ok(Some(SessionFile { header, records }));
             }
-            // A record of a later version of this program is left out, not fatal.
+            // A record of a later version of this program is skipped.
             if let Ok(record) = serde_json::from_str(&line) {
                 records.push(record);
             }
         }
     }
 
-    /// Opens the text of a session, wherever that is.
+    /// Opens the text of a session in its file or pack; `None` if it is not stored. Also returns the path.
     fn open_text(&self, name: &str) -> Result<Option<(PathBuf, Box<dyn BufRead>)>> {
-        // Another process may move it from one place to the other between two reads.
+        // Two attempts, because another process may move the session from one place to the other in between.
         for _ in 0..2 {
             let path = self.path(name);
             if let Some(file) = open_file(&path)? {
@@ -292,7 +292,7 @@ impl Archive {
         Ok(None)
     }
 
-    /// Reads a session like [`Self::load`], or returns the one kept by [`Self::store_and_keep`].
+    /// Returns the session kept by [`Self::store_and_keep`], or else reads it like [`Self::load`].
     pub fn load_kept(&self, name: &str) -> Result<Option<Arc<SessionFile>>> {
         if let Some((KeptSession::Written(file), _)) = self.kept().sessions.get(name) {
             return Ok(Some(Arc::clone(file)));
@@ -300,15 +300,15 @@ impl Archive {
         Ok(self.load(name)?.map(Arc::new))
     }
 
-    /// Keeps a session that was assembled in place of its records, where these were kept. `owned` is the digest of its
-    /// ownership.
+    /// Keeps an assembled session in place of its records, if these were kept. `owned` is the digest of its ownership.
     pub fn keep_assembled(&self, name: &str, owned: &str, sessions: Vec<Session>) {
         if let Some((kept, _)) = self.kept().sessions.get_mut(name) {
             *kept = KeptSession::Assembled(owned.to_owned(), sessions);
         }
     }
 
-    /// Returns the sessions kept by [`Self::keep_assembled`], if the session still owns the same records.
+    /// Removes and returns the sessions kept by [`Self::keep_assembled`]; `None` unless the session still owns the same
+    /// records.
     pub fn take_assembled(&self, name: &str, owned: &str) -> Option<Vec<Session>> {
         let mut kept = self.kept();
         let (session, _) = kept.sessions.get(name)?;
@@ -321,7 +321,7 @@ impl Archive {
         }
     }
 
-    /// Drops the kept sessions, because others may have written to the files.
+    /// Drops the kept sessions, because other processes may change the files.
     pub fn forget_kept(&self) {
         *self.kept() = KeptSessions::default();
         self.known_packs().read.clear();
@@ -339,14 +339,14 @@ impl Archive {
         read.map(drop).map_err(|error| classify_error(error, &path))
     }
 
-    /// Returns the damaged files that were set aside, with the names of their sessions.
+    /// Returns the damaged files that were kept aside, with the names of their sessions.
     pub fn aside(&self) -> Vec<(String, PathBuf)> {
         let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut aside: Vec<(String, PathBuf)> = listing
             .filter_map(|file| {
                 let name = file.file_name();
                 let name = name.to_str()?.strip_suffix(ASIDE)?;
-                // A suffix after the name numbers several files of one session.
+                // A suffix after the extension numbers several files of one session.
                 let name = name.split_once(".jsonl").map_or(name, |(name, _)| name);
                 Some((name.to_owned(), file.path()))
             })
@@ -355,18 +355,18 @@ impl Archive {
         aside
     }
 
-    /// Reads only the header.
+    /// Reads only the header of a session; `None` if it is not stored.
     pub fn header(&self, name: &str) -> Result<Option<SessionHeader>> {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(None) };
         read_header(&mut reader).map(Some).map_err(|error| classify_error(error, &path))
     }
 
-    /// Replaces the file of a session, all at once.
+    /// Replaces the file of a session atomically.
     pub fn store(&self, file: &SessionFile) -> Result<ArchiveEntry> {
         Ok(self.replace(file)?.0)
     }
 
-    /// Replaces the file of a session, and keeps it in memory for later steps while there is room.
+    /// Replaces the file of a session, and keeps the session in memory for later steps if there is room.
     pub fn store_and_keep(&self, file: SessionFile) -> Result<ArchiveEntry> {
         let (entry, bytes) = self.replace(&file)?;
         let mut kept = self.kept();
@@ -378,7 +378,7 @@ impl Archive {
         Ok(entry)
     }
 
-    /// Replaces the file of a session; returns the length of its records, too.
+    /// Replaces the file of a session. Also returns the length of its records in bytes.
     fn replace(&self, file: &SessionFile) -> Result<(ArchiveEntry, u64)> {
         let name = file.header.name();
         self.kept().remove(&name);
@@ -393,21 +393,22 @@ impl Archive {
         Ok((ArchiveEntry::of(name, path)?, bytes))
     }
 
-    /// Removes a session; returns whether there was one.
+    /// Removes a session. Returns whether it existed.
     pub fn remove(&self, name: &str) -> Result<bool> {
         self.kept().remove(name);
         self.take_out(name)?;
         remove_if_there(&self.path(name))
     }
 
-    /// Sets the file of a damaged session aside (see [`is_damaged`]), or its pack, so that the remaining content of its
-    /// transcript can be read again. A file that was set aside before stays: it may contain more. Returns the new path.
+    /// Moves the file of a damaged session (see [`is_damaged`]), or its pack, aside, so that the session can be read
+    /// again from its transcript. A file that was kept aside earlier stays, because it may contain more. Returns the
+    /// new path.
     pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
         self.kept().remove(name);
         if self.path(name).exists() {
             return self.put_own_aside(name);
         }
-        // This writes the intact sessions, and sets the rest aside.
+        // This writes the intact sessions to files, and keeps the damaged pack aside.
         self.take_out(name)?.ok_or_else(|| self.missing(name))
     }
 
@@ -420,7 +421,7 @@ impl Archive {
         Ok(aside)
     }
 
-    /// Removes half-written files of killed runs. Only the holder of the lock may call it.
+    /// Removes unfinished files of killed runs. Only the holder of the lock may call it.
     pub fn sweep(&self) {
         let Ok(listing) = fs::read_dir(&self.folder) else { return };
         for entry in listing.flatten() {
@@ -432,10 +433,10 @@ impl Archive {
     }
 }
 
-/// Returns the name of the archive file of a session. An id from outside is used as a file name only if it is plain;
-/// others are hashed.
+/// Returns the name of a session's archive file. An id from outside is used as a file name only if it has plain
+/// characters, and is hashed otherwise.
 pub fn file_name(session: &str, agent: Option<&str>) -> String {
-    /// Characters of an id that may name a file.
+    /// Maximum number of characters of an id that is used as a file name.
     const NAME_CHARS_MAX: usize = 64;
     let plain = |id: &str| {
         !id.is_empty()
@@ -457,17 +458,17 @@ pub fn file_name(session: &str, agent: Option<&str>) -> String {
     }
 }
 
-/// Returns the name of the archive file of a transcript.
+/// Returns the name of the archive file for a transcript.
 pub fn name_of(transcript: &TranscriptName) -> String {
     file_name(&transcript.session, transcript.agent.as_deref())
 }
 
-/// The files of a folder with this ending, by name.
+/// Returns the files of a folder with this extension, by name.
 fn files_in(folder: &Path, ending: &str) -> Result<Vec<ArchiveEntry>> {
     each_in(folder, ending)?.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// Each file of a folder with this ending, by path, or why it cannot be looked at.
+/// Returns the path of each file of a folder with this extension, and the file or the error of examining it.
 fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<ArchiveEntry>)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
@@ -480,7 +481,7 @@ fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<ArchiveEn
         let name = file.file_name();
         let Some(name) = name.to_str().and_then(|name| name.strip_suffix(ending)) else { continue };
         match ArchiveEntry::of(name.to_owned(), file.path()) {
-            // It was packed or taken apart meanwhile.
+            // The file was packed or unpacked meanwhile.
             Err(error) if is_gone(&error) => {}
             entry => files.push((file.path(), entry)),
         }
@@ -492,7 +493,7 @@ fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<ArchiveEn
     Ok(files)
 }
 
-/// Returns the path under which a damaged file is set aside: the first free one.
+/// Returns the first free path under which a damaged file can be kept aside.
 fn aside_path(folder: &Path, name: &str) -> PathBuf {
     let numbered = (2..).map(|number: u32| format!("{name}.{number}{ASIDE}"));
     let names = std::iter::once(format!("{name}{ASIDE}")).chain(numbered);
@@ -516,7 +517,7 @@ fn open_file(path: &Path) -> Result<Option<File>> {
 fn read_header(reader: &mut impl BufRead) -> Result<SessionHeader> {
     let mut line = String::new();
     reader.take(HEADER_BYTES_MAX).read_line(&mut line)?;
-    // Before the rest: a later format may have other fields.
+    // Checked before the other fields are parsed, because a later format may have other fields.
     let FormatVersion { format } = serde_json::from_str(&line)?;
     if format > FORMAT {
         bail!(
@@ -526,20 +527,20 @@ fn read_header(reader: &mut impl BufRead) -> Result<SessionHeader> {
     Ok(serde_json::from_str(&line)?)
 }
 
-/// The one field of a header that every format has.
+/// The field of a header that every format has.
 #[derive(Deserialize)]
 struct FormatVersion {
     #[serde(default)]
     format: u32,
 }
 
-/// Error for an archived session whose file is or may be intact but cannot be read: it has another format, or the disk
-/// cannot be read now.
+/// Error for an archived session that cannot be read although its file may be intact: the format is another one, or the
+/// disk has an error now.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session cannot be read", .0.display())]
 struct UnreadableSession(PathBuf);
 
-/// An archived session whose file differs from the written one.
+/// Error for an archived session whose file differs from what was written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session is damaged", .0.display())]
 struct DamagedArchive(PathBuf);
@@ -547,7 +548,7 @@ struct DamagedArchive(PathBuf);
 fn classify_error(error: anyhow::Error, path: &Path) -> anyhow::Error {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let damaged = match error.downcast_ref::<io::Error>() {
-        // The decompressor's errors for bytes that it did not write, and the error for invalid UTF-8.
+        // The decompressor's errors for invalid data, and the error for invalid UTF-8.
         Some(error) => matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof),
         None => error.is::<serde_json::Error>(),
     };
@@ -559,15 +560,15 @@ fn classify_error(error: anyhow::Error, path: &Path) -> anyhow::Error {
     }
 }
 
-/// Returns whether an archived session could not be read because its file is damaged. Any other file must not be moved:
-/// a later run, or a later version of this program, can read it.
+/// Returns whether an archived session could not be read because its file is damaged. After other errors a file must
+/// not be moved, because a later run or a later version of this program may read it.
 pub fn is_damaged(error: &anyhow::Error) -> bool {
     error.is::<DamagedArchive>()
 }
 
-/// Writes a file; returns the length of its records.
+/// Writes a file. Returns the length of its records in bytes.
 fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
-    // Without a time and a name in it, equal turns produce equal bytes.
+    // Without a time and a name in the header, equal turns result in equal bytes.
     let gzip = GzBuilder::new().mtime(0).write(out, Compression::new(LEVEL));
     let mut gzip = io::BufWriter::with_capacity(PACKED_AT_ONCE, gzip);
     let format = file.header.needed_format(&file.records);
@@ -587,23 +588,23 @@ fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Makes a rename last. A file system that cannot do it is as good as it gets.
+/// Makes a rename durable if possible. Errors are ignored, because some file systems do not support it.
 pub fn sync_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
 }
 
-/// Makes a rename durable before the other copy is removed: if the disk fails, that copy must remain.
+/// Makes a rename durable before the other copy is removed, because that copy must remain if the disk fails.
 fn ensure_lasting(folder: &Path) -> Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // This file system cannot do it.
+        // This file system does not support it.
         Err(error) if is_unsupported(&error) => Ok(()),
         synced => synced.with_context(|| folder.display().to_string()),
     }
 }
 
-/// Returns a hash of the head of a transcript, for its watermark.
+/// Returns a hash of the first `bytes` bytes of a transcript, for its watermark.
 pub fn head_hash(file: &mut File, bytes: u64) -> io::Result<String> {
     use std::io::Seek;
     file.seek(io::SeekFrom::Start(0))?;
@@ -612,7 +613,7 @@ pub fn head_hash(file: &mut File, bytes: u64) -> io::Result<String> {
     Ok(blake3::hash(&head).to_hex()[..32].to_owned())
 }
 
-/// Returns the times of the first and the last record that has one.
+/// Returns the times of the first and the last record with a time; `None` if there is none.
 pub fn span(records: &[Record]) -> Option<(Timestamp, Timestamp)> {
     let times = || records.iter().map(|record| record.at).filter(|at| *at != Timestamp::default());
     Some((times().min()?, times().max()?))
@@ -671,7 +672,7 @@ mod tests {
         archive.store_and_keep(sample()).unwrap();
         archive.remove("s-1").unwrap();
         assert_eq!(read(&archive), None);
-        // More than there is room for is left on disk.
+        // Sessions for which there is no room are read from disk.
         let mut long = sample();
         long.records[0].what =
             RecordWhat::Text { message: String::new(), text: "x".repeat(KEPT_BYTES_MAX as usize) };
@@ -692,10 +693,10 @@ mod tests {
         assert_eq!(archive.kept().bytes, bytes);
         assert_eq!(archive.take_assembled("s-1", ""), Some(assembled()));
         assert_eq!(archive.kept().bytes, 0);
-        // Without its records there is no room for it.
+        // An assembled session is kept only in place of its records.
         archive.keep_assembled("s-1", "", assembled());
         assert_eq!(archive.take_assembled("s-1", ""), None);
-        // It is another session once it owns other records, or once it was written again.
+        // An assembled session is invalid once the session owns other records or was written again.
         archive.store_and_keep(sample()).unwrap();
         archive.keep_assembled("s-1", "", assembled());
         assert_eq!(archive.take_assembled("s-1", "others"), None);

@@ -1,5 +1,6 @@
-//! Claude Code's configuration folders: a user may have several, one for each account (`CLAUDE_CONFIG_DIR`). Each one
-//! that a sync ran with is remembered, so that whichever account is used next, the sessions of all are read.
+//! Claude Code's configuration folders: a user may have several, for example one per account (`CLAUDE_CONFIG_DIR`).
+//! Each folder with which a sync ran is stored, so that the sessions of all accounts are read, regardless of the
+//! current one.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use crate::transcript::SOURCE;
 /// Maximum number of stored folders.
 const FOLDERS_MAX: usize = 20;
 
-/// Returns the existing configuration folders, the present one first.
+/// Returns the existing configuration folders, the current one first.
 pub fn known(dirs: &UserDirs) -> Vec<PathBuf> {
     let remembered: Vec<PathBuf> = read_json(&file(dirs)).unwrap_or_default();
     let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -26,12 +27,12 @@ pub fn known(dirs: &UserDirs) -> Vec<PathBuf> {
     folders.into_iter().map(|(folder, _)| folder).collect()
 }
 
-/// Returns the folders below which the client writes transcripts, the present one first.
+/// Returns the folders in which Claude Code writes transcripts, the current one first.
 pub fn transcript_folders(dirs: &UserDirs) -> Vec<PathBuf> {
     known(dirs).iter().map(|folder| SOURCE.folder(folder)).collect()
 }
 
-/// Remembers the present configuration folder, once there are transcripts in it.
+/// Stores the current configuration folder, if it contains transcripts.
 pub fn remember(dirs: &UserDirs) -> Result<()> {
     let present = absolute(&dirs.claude);
     let mut remembered: Vec<PathBuf> = read_json(&file(dirs)).unwrap_or_default();
@@ -39,7 +40,7 @@ pub fn remember(dirs: &UserDirs) -> Result<()> {
         return Ok(());
     }
     remembered.push(present);
-    // The oldest missing ones are removed first.
+    // Of the missing folders, the oldest is removed first.
     while remembered.len() > FOLDERS_MAX {
         let gone = remembered.iter().position(|folder| !folder.is_dir()).unwrap_or(0);
         remembered.remove(gone);

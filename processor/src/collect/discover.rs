@@ -1,6 +1,6 @@
-//! Finds the transcripts of this project: those with any working directory in one of its working trees. The names of
-//! Claude Code's folders are ambiguous (`a_b`, `a-b` and `a.b` share one), so the records are read; the position and
-//! the result are stored per file.
+//! Finds the transcripts of this project, which are those with a working directory in one of its working trees. The
+//! names of Claude Code's folders are ambiguous (`a_b`, `a-b` and `a.b` have the same one), so the records are read.
+//! The position and the result are stored for each file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,50 +23,50 @@ use crate::transcript::name::TranscriptName;
 pub struct Transcript {
     /// Its path.
     pub path: PathBuf,
-    /// The session and subagent, by its path.
+    /// The session and subagent, according to the path.
     pub name: TranscriptName,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub len: u64,
-    /// Its inode.
+    /// The inode.
     pub inode: u64,
-    /// Its last change, in nanoseconds since 1970.
+    /// The time of the last change, in nanoseconds since 1970.
     pub modified_ns: i128,
 }
 
 impl Transcript {
     /// Returns the time of the last write.
     pub fn modified(&self) -> Timestamp {
-        /// Nanoseconds of a millisecond.
+        /// Number of nanoseconds in a millisecond.
         const NS_OF_MS: i128 = 1_000_000;
         Timestamp(i64::try_from(self.modified_ns / NS_OF_MS).unwrap_or(i64::MAX))
     }
 }
 
-/// Record of a transcript that is kept between runs.
+/// State of a transcript that is stored between runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeenTranscript {
-    /// Its inode; another one is another file.
+    /// The inode. If it differs, the file is another one.
     pub inode: u64,
     /// Position up to which it was searched for working directories.
     pub looked: u64,
-    /// Whether it is this project's.
+    /// Whether the transcript is this project's.
     pub ours: bool,
-    /// The working tree in which it was recorded, if another folder has replaced it.
+    /// The working tree in which it was recorded, if another folder is at that path now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<PathBuf>,
-    /// The repository inside that it was recorded in.
+    /// The repository inside the project's tree in which it was recorded, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inner: Option<PathBuf>,
-    /// Whether the user gave it by `--from`.
+    /// Whether it was imported by `--from`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
-    /// The session, if only the records contain it.
+    /// The session, if only the records name it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub session: String,
-    /// Its length when it was last archived.
+    /// The length when it was last archived, in bytes.
     pub len: u64,
-    /// Its last change then.
+    /// The time of the last change when it was last archived, in nanoseconds since 1970.
     pub modified_ns: i128,
 }
 
@@ -75,26 +75,26 @@ pub struct SeenTranscript {
 pub struct Discovery {
     /// The transcripts, by path.
     pub transcripts: Vec<Transcript>,
-    /// Number of other transcripts that were found: those of other projects, and those that name no folder.
+    /// Number of other transcripts: those of other projects, and those without a working directory.
     pub others: usize,
-    /// Time of the newest transcript, this project's or not, in nanoseconds since 1970.
+    /// Time of the newest transcript of any project, in nanoseconds since 1970.
     pub newest_ns: Option<i128>,
     /// Folders and files that could not be read.
     pub unreadable: Vec<PathBuf>,
-    /// One line about each of them.
+    /// One line for each of them.
     pub warnings: Vec<String>,
-    /// Sessions that were recorded here and are not learned from.
+    /// Sessions that were recorded here but are not learned from.
     pub unclaimed: UnclaimedSessions,
 }
 
-/// Returns the transcripts of a project among those of its client. Cheap: content that was searched before is not
-/// searched again if `seen` is kept.
+/// Returns the transcripts of a project among all transcripts of Claude Code. This is fast, because content that was
+/// searched before is not searched again if `seen` is kept.
 pub fn transcripts(dirs: &UserDirs, tree: &Tree) -> Result<Discovery> {
     let territory = Territory::new(dirs, tree, &[]);
     ours(dirs, &territory, &mut BTreeMap::new(), &ClaimJudge::new(dirs, &territory))
 }
 
-/// Returns the transcripts of this project. Updates `seen`, and removes missing ones from it.
+/// Returns the transcripts of this project. Updates `seen`, and removes transcripts from it that no longer exist.
 pub fn ours(
     dirs: &UserDirs,
     territory: &Territory,
@@ -106,7 +106,7 @@ pub fn ours(
         match transcripts_in(folder) {
             _ if !folder.is_dir() => {}
             Ok(found) => all.add(found),
-            // Another account's unreadable folder does not prevent reading this one's.
+            // If the folder of another account is unreadable, that of the current account is still read.
             Err(error) if number > 0 => all.warnings.push(format!("{error:#}")),
             Err(error) => return Err(error),
         }
@@ -122,7 +122,7 @@ pub fn ours(
             memo = SeenTranscript { inode: transcript.inode, ..SeenTranscript::default() };
         }
         if !memo.ours && memo.looked < transcript.len {
-            // A transcript that vanished or is unreadable now is searched next time.
+            // A transcript that disappeared or is unreadable now is searched by the next run.
             let looked = look(&transcript.path, territory, &mut memo);
             if looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
                 closed.push(transcript.path.clone());
@@ -136,7 +136,7 @@ pub fn ours(
         }
         seen.insert(transcript.path, memo);
     }
-    // Transcripts in a folder that cannot be read now are still there.
+    // Transcripts in a folder that cannot be read now are kept.
     let hidden = |path: &Path| all.unreadable.iter().any(|folder| path.starts_with(folder));
     seen.extend(before.into_iter().filter(|(path, memo)| memo.from_folder || hidden(path)));
     all.warnings.extend(unreadable_warning(&closed));
@@ -145,7 +145,8 @@ pub fn ours(
     Ok(all)
 }
 
-/// Names the transcripts that this user may not read, of any owner: in one line, by the first.
+/// Returns a warning about transcripts that this user may not read, which names the first one; `None` if there are
+/// none.
 fn unreadable_warning(closed: &[PathBuf]) -> Option<String> {
     let first = closed.first()?.display();
     let others = match closed.len() - 1 {
@@ -159,7 +160,7 @@ fn unreadable_warning(closed: &[PathBuf]) -> Option<String> {
     ))
 }
 
-/// Returns whether a transcript is the project's; counts one that was recorded here and is not.
+/// Returns whether a transcript is the project's. Counts a transcript that was recorded here but is not.
 fn is_taken(
     transcript: &Transcript,
     memo: &SeenTranscript,
@@ -193,7 +194,7 @@ impl Discovery {
         let Self { transcripts, newest_ns, unreadable, warnings, .. } = other;
         let inodes: std::collections::HashSet<u64> =
             self.transcripts.iter().map(|transcript| transcript.inode).collect();
-        // Accounts may share a folder by links.
+        // The folders of several accounts may be links to the same folder.
         let is_new = |it: &Transcript| !inodes.contains(&it.inode);
         self.transcripts.extend(transcripts.into_iter().filter(is_new));
         self.newest_ns = self.newest_ns.max(newest_ns);
@@ -202,7 +203,7 @@ impl Discovery {
     }
 }
 
-/// Looks through what is new of a transcript until a working directory of this project is found.
+/// Searches the new part of a transcript until it finds a working directory of this project.
 fn look(path: &Path, territory: &Territory, memo: &mut SeenTranscript) -> io::Result<()> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(memo.looked))?;
@@ -210,7 +211,7 @@ fn look(path: &Path, territory: &Territory, memo: &mut SeenTranscript) -> io::Re
     let from = memo.looked;
     let mut last = String::new();
     while let Some(line) = lines.next_whole()? {
-        // Most lines have the same place as the line before.
+        // Most lines have the same working directory as the line before.
         if let Some(found) = crate::transcript::place(line).filter(|found| found.cwd != last) {
             let claim = territory.claim(&found.cwd);
             if claim != TerritoryClaim::Others && memo.session.is_empty() {
@@ -233,7 +234,7 @@ fn look(path: &Path, territory: &Territory, memo: &mut SeenTranscript) -> io::Re
     Ok(())
 }
 
-/// Returns the session named in a transcript's first records.
+/// Returns the session that a transcript's first records name; `None` if they name none.
 pub fn session_of(path: &Path) -> Option<String> {
     /// Maximum number of lines that are searched for a session id.
     const LINES_MAX: usize = 50;
@@ -249,7 +250,7 @@ pub fn session_of(path: &Path) -> Option<String> {
     None
 }
 
-/// Checks whether a folder of transcripts is readable, for a message before work begins.
+/// Checks whether a folder of transcripts is readable, so that an error is reported before work begins.
 pub fn check_folder(folder: &Path) -> Result<()> {
     let listing = std::fs::read_dir(folder)
         .with_context(|| format!("{}: cannot read this folder of transcripts", folder.display()))?;
@@ -257,7 +258,8 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the longest folder that contains all of these; for transcripts recorded on another machine.
+/// Returns the longest folder that contains all of these; `None` if there is none. Used for transcripts that were
+/// recorded on another machine.
 pub fn common_root<'a>(cwds: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut common: Option<Vec<&str>> = None;
     for cwd in cwds.into_iter().filter(|cwd| cwd.starts_with('/')) {
@@ -272,7 +274,7 @@ pub fn common_root<'a>(cwds: impl IntoIterator<Item = &'a str>) -> Option<String
                 .collect(),
         });
     }
-    // One folder below the root of the file system is no project.
+    // A folder directly below the root of the file system is not a project.
     common.filter(|parts| parts.len() > 2).map(|parts| parts.join("/"))
 }
 

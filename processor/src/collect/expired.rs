@@ -1,5 +1,5 @@
-//! Sessions whose turns are gone: removed because they are old, or lost with their archive file after Claude Code
-//! deleted the transcript. Their drafts stay, and for expired ones the watermarks of their transcripts.
+//! Sessions without turns: removed because of their age, or lost with their archive file after Claude Code deleted the
+//! transcript. Their drafts are kept, and for expired sessions the watermarks of their transcripts as well.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,33 +14,33 @@ use crate::extract::draft::Draft;
 use crate::extract::session_record::SessionRecord;
 use crate::private_files::{read_json, remove_if_there, write_json};
 
-/// Remains of a session after its records expired or were lost.
+/// Remains of a session whose records expired or were lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Remains {
-    /// The header of its archive file.
+    /// The header of the session's archive file.
     pub header: SessionHeader,
-    /// The time of its last record.
+    /// The time of the session's last record.
     pub last: Timestamp,
-    /// The working directory of its first turn.
+    /// The working directory of the session's first turn.
     pub cwd: String,
-    /// Its turns.
+    /// Number of the session's turns.
     pub turns: usize,
     /// Drafts learned from the session.
     pub drafts: Vec<Draft>,
-    /// Its subject. Earlier versions kept the commands and cures alone.
+    /// Record of the session. Earlier versions stored only its commands and cures.
     #[serde(alias = "proven", skip_serializing_if = "SessionRecord::is_empty")]
     pub record: SessionRecord,
-    /// Whether the turns were removed unintentionally.
+    /// Whether the turns were lost, not removed on purpose.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
 }
 
-/// Endings of the names of the files: of expired sessions, and of lost ones.
+/// Name extensions of the files: for expired sessions, and for lost ones.
 const ENDINGS: [&str; 2] = [".json", ".lost"];
 
 impl Remains {
-    /// Adds the remains of a session that continued after its first turns were removed.
+    /// Adds the remains of a later part of a session whose first turns were removed earlier.
     pub fn take_in(&mut self, newer: Self) {
         let key = |draft: &Draft| (draft.kind, draft.turns.first().cloned(), draft.ordinal);
         let kept = std::mem::take(&mut self.drafts);
@@ -64,7 +64,7 @@ pub struct Expired {
 }
 
 impl Expired {
-    /// Opens the folder; a missing one is empty.
+    /// Opens the folder. A missing folder counts as empty.
     pub fn open(home: &ProjectDir) -> Self {
         Self { folder: home.archive.join("expired") }
     }
@@ -101,12 +101,12 @@ impl Expired {
         lost.filter_map(|name| Some((name.clone(), self.load(&name)?))).collect()
     }
 
-    /// Returns the remains of a session.
+    /// Returns the remains of a session; `None` if there are none.
     pub fn load(&self, name: &str) -> Option<Remains> {
         [true, false].into_iter().find_map(|lost| read_json(&self.path(name, lost)))
     }
 
-    /// How far the transcripts of a session were read.
+    /// Returns the header of a session, with the positions up to which its transcripts were read.
     pub fn header(&self, name: &str) -> Option<SessionHeader> {
         self.load(name).map(|remains| remains.header)
     }
@@ -117,7 +117,7 @@ impl Expired {
         remove_if_there(&self.path(name, !remains.lost)).map(drop)
     }
 
-    /// Removes the remains of a session; returns whether there were any.
+    /// Removes the remains of a session. Returns whether there were any.
     pub fn remove(&self, name: &str) -> Result<bool> {
         Ok(remove_if_there(&self.path(name, true))? | remove_if_there(&self.path(name, false))?)
     }

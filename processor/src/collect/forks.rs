@@ -1,8 +1,9 @@
-//! Assigns each record to a session. Forks, and resumes of older versions, copy the records of another session into a
-//! file of their own; each record counts once.
+//! Assigns each record to a session. Forks, and resumes in older versions of Claude Code, copy the records of another
+//! session into a new file, but each record must count only once.
 //!
-//! The owner does not depend on the order in which transcripts were read: among the sessions with a record it is the
-//! one whose own part begins first. A session that was copied whole has no part of its own and precedes all others.
+//! The owner does not depend on the order in which transcripts were read: among the sessions that contain a record, it
+//! is the one whose own part begins first. A session that was copied completely has no own part and precedes all
+//! others.
 
 mod key_file;
 mod keyset;
@@ -18,10 +19,10 @@ pub use key_file::{load_keys, store_keys};
 use keyset::KeySet;
 pub use known::{Holders, KnownKeys};
 
-/// Identity of a record: its uuid, and its text. Older copies have new uuids.
+/// Key of a record: a hash of its uuid, or of its text, because older copies have new uuids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordKey {
-    /// The hash, of [`HASH_BYTES`] bytes.
+    /// The hash, which has [`HASH_BYTES`] bytes.
     pub hash: u64,
     /// The time of the record, in milliseconds since 1970.
     pub at: i64,
@@ -39,7 +40,7 @@ fn number(hash: &[u8; HASH_BYTES]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The keys of the records of one session, two each, in file order.
+/// Returns the keys of the records of one session, two for each record, in file order.
 pub fn keys(records: &[Record]) -> Vec<RecordKey> {
     records.iter().filter_map(of_record).flatten().collect()
 }
@@ -90,10 +91,10 @@ fn hash(parts: &[&[u8]]) -> u64 {
     number(&first)
 }
 
-/// By the hash of a key. It is one already, and there are millions of them.
+/// Map from the hash of a key. No other hash function is applied, because there are millions of keys.
 type ByKey<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
 
-/// Identity hasher: keys are already hashes.
+/// Hasher that returns the key itself, which is a hash already.
 #[derive(Clone, Copy, Debug, Default)]
 struct AsItIs(u64);
 
@@ -109,7 +110,7 @@ impl Hasher for AsItIs {
     }
 
     fn finish(&self) -> u64 {
-        // The map distinguishes entries by the highest bits, which a hash of seven bytes does not have.
+        // The map distinguishes entries by the highest bits, which are zero in a hash of seven bytes.
         self.0 ^ self.0 << 8
     }
 }
@@ -117,24 +118,24 @@ impl Hasher for AsItIs {
 /// Owners of records, over all sessions of a project.
 #[derive(Debug)]
 pub struct Ownership {
-    /// For each session with shared records, those that it does not own (see [`Ownership::digest`]).
+    /// For each session with shared records, a digest of those that it does not own (see [`Ownership::digest`]).
     sharing: BTreeMap<String, String>,
-    /// All keys, if the sharing sessions are known without them.
+    /// All keys, if the sessions with shared records are known without reading the keys.
     set: Option<KeySet>,
-    /// Owners by all keys, once they were needed.
+    /// Owners, computed from all keys when first needed.
     owners: OnceLock<Owners>,
-    /// Source of all keys.
+    /// Access to all keys.
     holders: Holders,
 }
 
-/// A session with the data that decides ownership.
+/// A session with the data that determine ownership.
 #[derive(Clone, Debug)]
 pub struct Holder {
-    /// The name of its archive file.
+    /// The name of the session's archive file.
     pub name: String,
-    /// Its keys.
+    /// The keys of the session's records.
     pub keys: Vec<RecordKey>,
-    /// The time of its last record, in milliseconds since 1970.
+    /// The time of the session's last record, in milliseconds since 1970.
     pub last: i64,
 }
 
@@ -174,7 +175,7 @@ impl Ownership {
     }
 }
 
-/// Owners by the keys of all sessions.
+/// Owners, computed from the keys of all sessions.
 #[derive(Debug, Default)]
 struct Owners {
     names: Vec<String>,
@@ -182,12 +183,12 @@ struct Owners {
     shared: ByKey<usize>,
     /// All keys, each with one of its sessions.
     held: ByKey<usize>,
-    /// The sessions with shared keys, each with a digest of those that it does not own.
+    /// The sessions with shared keys, each with a digest of the keys that it does not own.
     sharing: BTreeMap<String, String>,
 }
 
 impl Owners {
-    /// Decides over these sessions, independently of their order.
+    /// Computes the owners. The result does not depend on the order of the sessions.
     fn new(mut sessions: Vec<Holder>) -> Self {
         sessions.sort_by(|a, b| a.name.cmp(&b.name));
         let mut held: ByKey<usize> = ByKey::default();
@@ -229,7 +230,7 @@ impl Owners {
         Self { names, shared: owners, held, sharing }
     }
 
-    /// Returns the owner of a key that occurs in several sessions.
+    /// Returns the owner of a key that occurs in several sessions; `None` for other keys.
     fn owner(&self, key: u64) -> Option<&str> {
         self.shared.get(&key).map(|&owner| self.names[owner].as_str())
     }
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_session_that_was_there_first_owns_whatever_the_order() {
-        // `b` was forked off `z` after the second record; `c` is a whole copy of `b` that continued.
+        // `b` was forked from `z` after the second record; `c` is a complete copy of `b` that continued.
         let z = holder("z", &[(1, 10), (2, 20), (3, 30)]);
         let b = holder("b", &[(1, 10), (2, 20), (4, 40)]);
         assert_eq!(owner(vec![z.clone(), b.clone()], 1), "z");
@@ -307,7 +308,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
-        /// Sessions begin, continue, are forked and removed, a few of them between two runs.
+        /// Sessions begin, continue, are forked and are removed, a few of them between two runs.
         #[test]
         fn what_is_remembered_decides_as_looking_at_all_keys_does(
             steps in prop::collection::vec((0usize..5, 0usize..6, 0u8..12, prop::bool::ANY), 1..24),
@@ -321,12 +322,12 @@ mod tests {
             for (session, what, number, looks) in steps {
                 let name = format!("s-{session}");
                 match what {
-                    // Continues with a record that no other session has.
+                    // The session continues with a record that no other session contains.
                     0..=3 => {
                         next += 1;
                         sessions.entry(name).or_default().push(100 + next);
                     }
-                    // Copies a record that others may have, too.
+                    // The session copies a record that others may contain as well.
                     4 => sessions.entry(name).or_default().push(number),
                     _ => drop(sessions.remove(&name)),
                 }
@@ -375,7 +376,7 @@ mod tests {
             ownership.set.is_some()
         };
         assert!(!is_quick(&decide(&[("a", &[1, 2]), ("b", &[3])])));
-        // One continues and another begins.
+        // One session continues and another begins.
         let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3]), ("c", &[5])]);
         assert!(is_quick(&quick));
         let record = &archive.load("a").unwrap().unwrap().records[2];
@@ -383,7 +384,7 @@ mod tests {
         assert!(is_quick(&quick), "neither answer needs them");
         let plain = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5])]);
         assert!(!is_quick(&plain) && plain.shares("a") && plain.shares("b"));
-        // While those with shared records are unchanged, others cost no more than before.
+        // While the sessions with shared records are unchanged, other sessions cost no more than before.
         let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5, 6])]);
         assert!(is_quick(&quick) && quick.shares("b") && !quick.shares("c"));
     }

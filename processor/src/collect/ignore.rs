@@ -1,4 +1,4 @@
-//! Ignored paths: content that tools read or wrote there never enters the archive.
+//! Ignored paths: content that tools read or wrote at these paths is never archived.
 
 use std::collections::HashSet;
 
@@ -8,26 +8,26 @@ use regex::{RegexSet, RegexSetBuilder};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::Input;
 
-/// Globs that a settings file may have.
+/// Maximum number of globs in a settings file.
 const GLOBS_MAX: usize = 500;
 
-/// Maximum size of the compiled globs: some 30 KiB for each.
+/// Maximum total size of the compiled globs in bytes. Each has about 30 KiB.
 const COMPILED_BYTES_MAX: usize = 16 << 20;
 
-/// The files that never enter.
+/// The files whose content is never archived.
 #[derive(Debug)]
 pub struct Ignore {
     globs: Option<RegexSet>,
-    /// A hash of the globs; empty without any.
+    /// A hash of the globs; empty if there are none.
     pub fingerprint: String,
 }
 
 impl Ignore {
-    /// Compiles globs relative to the root: `*` and `?` stay within a folder, `**` does not; a glob that names a folder
-    /// covers its whole content. A glob that cannot be parsed is matched literally.
+    /// Compiles globs, which are relative to the root. `*` and `?` match within a folder, and `**` matches across
+    /// folders. A glob that names a folder covers its whole content. A glob that cannot be parsed is matched literally.
     ///
     /// # Errors
-    /// If there are too many, or they are too long to be compiled: to continue would archive data that a person
+    /// If there are too many, or they are too long to be compiled: continuing would archive data that a person
     /// excluded.
     pub fn new(globs: &[String]) -> Result<Self> {
         let patterns: Vec<String> =
@@ -48,7 +48,7 @@ impl Ignore {
         Ok(Self { globs: Some(globs), fingerprint })
     }
 
-    /// Ignores nothing.
+    /// Returns a value that ignores nothing.
     pub fn none() -> Self {
         Self { globs: None, fingerprint: String::new() }
     }
@@ -58,7 +58,7 @@ impl Ignore {
         self.globs.as_ref().is_some_and(|globs| globs.is_match(path.trim_start_matches("./")))
     }
 
-    /// Empties the calls that touch ignored paths, and their results.
+    /// Empties the calls about ignored paths, and their results.
     pub fn screen(&self, records: &mut [Record]) {
         if self.globs.is_none() {
             return;
@@ -70,7 +70,7 @@ impl Ignore {
                     *what = Input::Unknown;
                     calls.insert(id.clone());
                 }
-                // Emptied by an earlier run: its result may follow only now.
+                // An earlier run emptied this call, and its result may follow only now.
                 RecordWhat::Call { id, what: Input::Unknown, .. } => {
                     calls.insert(id.clone());
                 }
@@ -98,7 +98,7 @@ impl Ignore {
         }
     }
 
-    /// Returns search results without the lines of ignored files: each line begins with the name of its file.
+    /// Returns search results without the lines of ignored files. Each line begins with the name of its file.
     fn without_lines(&self, output: &str) -> String {
         let named = |line: &str| self.covers(line.split(':').next().unwrap_or_default());
         if !output.lines().any(named) {

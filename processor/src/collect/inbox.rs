@@ -1,4 +1,4 @@
-//! The inbox: hooks append notes, the processor stores up to which position it has processed them.
+//! The inbox: hooks append notes, and the processor stores the offset up to which it has processed them.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,13 +13,14 @@ use memory_store::settings::Settings;
 
 use crate::private_files::write_json;
 
-/// Size above which the inbox is emptied, once all of it was processed.
+/// Size in bytes above which the inbox is emptied once all notes are processed.
 const INBOX_BYTES_MAX: u64 = 1 << 20;
 
-/// Milliseconds after which the time of a run is noted though nothing else is new.
+/// Minimum number of milliseconds after which the time of a run is recorded even if nothing else changed.
 const RUN_NOTED_MS: i64 = 60_000;
 
-/// Records that the first `taken` bytes were processed by a successful run. Writes nothing if that is recorded already.
+/// Records that a successful run processed the first `taken` bytes of the inbox. Writes nothing if this is recorded
+/// already.
 pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp) -> Result<()> {
     let path = &state.progress;
     let before = Progress::read(path);
@@ -39,7 +40,7 @@ pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp
     Ok(())
 }
 
-/// Records that a run failed. The inbox is unchanged: the next run processes its notes.
+/// Records that a run failed. The inbox stays unchanged, so the next run processes its notes.
 pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
     let path = &state.progress;
     let before = Progress::read(path);
@@ -56,8 +57,8 @@ pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
     )
 }
 
-/// Empties the inbox unless notes were added since. The byte count is reset first, so that new notes are not mistaken
-/// for processed ones; a run that is killed in between processes the same notes again, which changes nothing.
+/// Empties the inbox unless notes were added meanwhile. The stored offset is reset first, so that new notes do not
+/// count as processed. If a run is killed in between, the same notes are processed again, which is harmless.
 fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     let inbox = &state.inbox;
     let file = fs::OpenOptions::new()
@@ -76,7 +77,7 @@ fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     file.set_len(0).with_context(|| inbox.display().to_string())
 }
 
-/// Returns the notes in the last `bytes` of the inbox. A line that was cut or cannot be read is left out.
+/// Returns the notes in the last `bytes` bytes of the inbox. Lines that are incomplete or cannot be read are skipped.
 pub fn last_notes(state: &TreeDir, bytes: u64) -> Vec<Note> {
     let Ok(mut file) = fs::File::open(&state.inbox) else { return Vec::new() };
     let length = file.metadata().map_or(0, |metadata| metadata.len());

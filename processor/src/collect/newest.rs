@@ -1,13 +1,13 @@
-//! Work on sessions in their order, several at a time.
+//! Processes sessions in their order, several at a time.
 //!
-//! Sessions are sorted newest first. Rayon's `par_iter` halves a list, so that its second half begins as early as its
-//! first; here each free thread takes the next item.
+//! Sessions are sorted newest first. Rayon's `par_iter` splits a list in halves and starts with both at the same time.
+//! Here, each free thread takes the next item instead.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// Applies `work` to all items, beginning with the first ones. The results are in the order of the items.
+/// Applies `work` to all items, starting with the first ones. The results are in the order of the items.
 pub fn in_order<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take = |_| {

@@ -1,4 +1,5 @@
-//! List of things that a person purged: they are not read again, though their transcripts may still be there.
+//! List of sessions and records that a person purged. They are not read again, although their transcripts may still
+//! exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,17 +18,18 @@ use crate::transcript::record::{Record, RecordWhat};
 pub struct Purged {
     /// Sessions, by a hash of their id.
     pub sessions: BTreeSet<String>,
-    /// All records before this time.
+    /// Time before which all records were purged.
     pub before: Option<Timestamp>,
-    /// Purged records with copies in other sessions, by a hash of their uuid.
+    /// Purged records of which other sessions contain copies, by a hash of their uuid.
     pub records: BTreeSet<String>,
-    /// Remaining memories that contained some purged text word for word, by their id, with a hash of their text.
+    /// Memories that remained although they contained some purged text word for word, by their id, with a hash of their
+    /// text.
     pub said: BTreeMap<String, String>,
 }
 
 impl Purged {
-    /// Reads the list of a project, or its copy: there is no other record of purged data, and without it all of that
-    /// would be read again.
+    /// Reads the list of a project, or its copy. An intact list is essential, because without it all purged data would
+    /// be read again.
     ///
     /// # Errors
     /// If the list is damaged and there is no intact copy.
@@ -57,7 +59,7 @@ impl Purged {
         self.sessions.contains(&hash(session))
     }
 
-    /// Returns whether a record was purged as one of a session's.
+    /// Returns whether a record was purged together with its session.
     pub fn has_record(&self, record: &str) -> bool {
         self.records.contains(&hash(record))
     }
@@ -73,7 +75,7 @@ impl Purged {
         }
         let purged = |record: &Record| self.covers(record);
         if records.iter().any(purged) {
-            // A summary may contain the content of the removed turns.
+            // A summary may contain content of removed turns.
             records.retain(|record| {
                 !purged(record) && !matches!(record.what, RecordWhat::Summary { .. })
             });
@@ -88,7 +90,7 @@ impl Purged {
     }
 }
 
-/// Returns the hash of an id for the list, which names nothing that was purged.
+/// Returns the hash of an id, which is stored instead of the id so that the list names nothing that was purged.
 pub fn hash(id: &str) -> String {
     blake3::hash(id.as_bytes()).to_hex()[..24].to_owned()
 }

@@ -1,4 +1,5 @@
-//! The sessions of a project for other programs, from their records: time, branch, request, results, and changed files.
+//! The list of a project's sessions for other programs, from session records: time, branch, request, results, and
+//! changed files.
 
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
@@ -8,18 +9,18 @@ use crate::extract::session_record::SessionRecord;
 use crate::session_records;
 use crate::transcript::Speaker;
 
-/// Sessions of a list, the latest first.
+/// Maximum number of sessions in the list; the latest are used.
 const SESSIONS_MAX: usize = 2_000;
-/// Maximum number of files per session, those that it changed last.
+/// Maximum number of files per session; those changed last are used.
 const FILES_MAX: usize = 50;
-/// Maximum number of results per session, the last ones.
+/// Maximum number of results per session; the last ones are used.
 const DONE_MAX: usize = 10;
 
-/// One session; fields as `throughline-mcp` reads them.
+/// One session, with the fields that `throughline-mcp` reads.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct ListedSession {
     session: String,
-    /// Its speaker, if not a person.
+    /// Who gave its prompts, if not a person.
     #[serde(skip_serializing_if = "Speaker::is_person")]
     speaker: Speaker,
     first: Timestamp,
@@ -31,7 +32,7 @@ pub struct ListedSession {
     files: Vec<String>,
 }
 
-/// Returns the sessions of a project, the latest first; subagents are part of their session and not listed.
+/// Returns the sessions of a project, the latest first. Subagents are part of their session and not listed separately.
 pub fn sessions(home: &ProjectDir) -> Vec<ListedSession> {
     let records = session_records::read(home).into_iter();
     records
@@ -63,7 +64,7 @@ impl From<SessionRecord> for ListedSession {
             last: record.last,
             branch: record.branch,
             goal: match record.last_request.is_empty() {
-                // A session without turns still has its title.
+                // A session whose turns were removed still has its title.
                 true => record.title,
                 false => record.last_request,
             },

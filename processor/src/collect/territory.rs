@@ -1,4 +1,4 @@
-//! Territory of a project: which recorded working directories are its own.
+//! Territory of a project: decides which recorded working directories belong to it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,34 +12,34 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::git;
 use crate::transcript::session::Turn;
 
-/// The working trees of a project, those of the past too.
+/// The working trees of a project, including former ones.
 #[derive(Clone, Debug)]
 pub struct Territory {
     dirs: UserDirs,
     tree: Tree,
     roots: Vec<PathBuf>,
-    /// Other spellings of roots: paths through links, and with letters composed in another way.
+    /// Other spellings of roots: paths through links, and paths with letters composed differently.
     aliases: Arc<Mutex<BTreeSet<PathBuf>>>,
-    /// Claims to working directories that were looked for: sessions share a few of them.
+    /// Cached claims to working directories, because sessions have few different ones.
     claims: Arc<Mutex<HashMap<String, TerritoryClaim>>>,
 }
 
 /// Claim of a project to a recorded working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerritoryClaim {
-    /// It lies in the working tree with this root.
+    /// It is in the working tree with this root.
     Ours(PathBuf),
-    /// It is at the path of a former working tree with this root; another folder has replaced it.
+    /// It is at the path of a former working tree with this root, where another folder is now.
     Replaced(PathBuf),
-    /// It is in the repository with this root, inside of the project's tree but not part of the project.
+    /// It is in the repository with this root, which is inside the project's tree but not part of the project.
     Inner(PathBuf),
-    /// It is elsewhere.
+    /// It is not in the project's territory.
     Others,
 }
 
 impl Territory {
-    /// Gathers the roots of the project's working trees: those of its record, those that git lists now, and the earlier
-    /// `known` ones.
+    /// Collects the roots of the project's working trees: those in its record, those that git lists now, and the
+    /// `known` ones of earlier runs.
     pub fn new(dirs: &UserDirs, tree: &Tree, known: &[PathBuf]) -> Self {
         let identity = Identity::read(&dirs.project(tree.project)).ok().flatten();
         let recorded =
@@ -74,7 +74,8 @@ impl Territory {
         &self.tree
     }
 
-    /// Returns the root of the working tree that contains a recorded working directory.
+    /// Returns the root of the working tree that contains a recorded working directory; `None` if it is not the
+    /// project's.
     pub fn root_of(&self, cwd: &str) -> Option<PathBuf> {
         match self.claim(cwd) {
             TerritoryClaim::Ours(root) | TerritoryClaim::Replaced(root) => Some(root),
@@ -103,11 +104,11 @@ impl Territory {
         let place = Tree::locate(&self.dirs, &real);
         let is_foreign = place.as_ref().is_none_or(|it| it.project() != self.tree.project);
         Some(match place {
-            // Another project's record of a folder that is not there any more.
+            // Another project has a record for a folder that no longer exists.
             None | Some(Place::Changed(_)) if is_foreign => inner_repository(&real, &root)
                 .map_or(TerritoryClaim::Ours(root), TerritoryClaim::Inner),
             Some(place) if is_foreign => match self.roots.contains(&place.tree().main_root) {
-                // This project was here before.
+                // This project was at this path earlier.
                 true => TerritoryClaim::Replaced(root),
                 false => TerritoryClaim::Others,
             },
@@ -134,7 +135,7 @@ impl Territory {
         Some((root.clone(), real))
     }
 
-    /// Records another spelling of a root: the recorded path without the part that is the same in both.
+    /// Records another spelling of a root: the recorded path without the part that is the same in both paths.
     fn note_alias(&self, recorded: &Path, root: &Path, real: &Path) {
         let Ok(below) = real.strip_prefix(root) else { return };
         let mut alias = recorded.to_owned();
@@ -155,14 +156,14 @@ impl Territory {
     }
 
     /// Returns whether a turn of one of the project's sessions is the project's. A session may move through several
-    /// projects; a turn counts where it began. A session does not leave the project by entering a repository inside of
-    /// it that is not a project of its own.
+    /// projects, and a turn belongs to the project in which it began. If a session enters a repository inside the
+    /// project that is not a separate project, it stays in the project.
     pub fn is_ours(&self, turn: &Turn) -> bool {
         turn.cwd.is_empty() || !matches!(self.claim(&turn.cwd), TerritoryClaim::Others)
     }
 }
 
-/// Returns a path without links, as far as it exists; `None` if it contains none.
+/// Returns a path with its existing part resolved; `None` if it contains no links.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let (there, real) =
         path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)))?;

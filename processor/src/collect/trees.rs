@@ -10,8 +10,8 @@ use memory_store::layout::{Place, Tree, UserDirs};
 
 use crate::git;
 
-/// Checks the working trees of a project that no longer match their trusted state, before any of their files is read,
-/// and repairs the project's record. Returns a description of the repairs.
+/// Checks the working trees of a project that no longer match the state that a person trusted, before any of their
+/// files is read, and repairs the project's record. Returns a description of the repairs, if any.
 pub fn review(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
     let mended = identity::mend(dirs, project)?;
     let identity = Identity::read(&dirs.project(project))?;
@@ -34,7 +34,7 @@ pub fn review(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
     Ok(mended)
 }
 
-/// Records a project at a path that its folder was moved to.
+/// Records that a project's folder was moved to this path.
 pub fn adopt(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     match Tree::locate(dirs, root) {
         Some(Place::Moved(moved)) if moved.tree.project == project => {
@@ -45,8 +45,8 @@ pub fn adopt(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the working trees, the main one first. Linked worktrees that git lists are included even if no session ran
-/// in them yet.
+/// Returns the existing working trees, the main one first. Linked worktrees that git lists are included even if no
+/// session ran in them yet.
 pub fn present(dirs: &UserDirs, tree: &Tree) -> Vec<Tree> {
     let identity = Identity::read(&dirs.project(tree.project)).ok().flatten();
     let mut roots = vec![tree.main_root.clone()];
@@ -67,7 +67,7 @@ pub fn present(dirs: &UserDirs, tree: &Tree) -> Vec<Tree> {
     trees
 }
 
-/// Returns the working tree that keeps a project's memories, by its record.
+/// Returns the main working tree of a project according to its record; `None` if there is none.
 pub fn main(dirs: &UserDirs, project: ProjectId) -> Option<Tree> {
     let identity = Identity::read(&dirs.project(project)).ok().flatten()?;
     let mut roots = identity.paths.iter().chain(&identity.worktrees).filter(|root| root.is_dir());

@@ -1,6 +1,6 @@
-//! Sessions that were recorded at a project's path and may not be its own: of another project that was there before, of
-//! a folder that no longer exists, or of a repository inside. They are listed, and not learned from until the user
-//! decides.
+//! Sessions that were recorded at a project's path but may not belong to it: sessions of another project that was there
+//! before, of a folder that no longer exists, or of a repository inside. They are listed, but nothing is learned from
+//! them until the user decides.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -20,50 +20,50 @@ use super::territory::Territory;
 use crate::git;
 use crate::transcript::SOURCE;
 
-/// Number of bytes of a transcript's end that are searched for its last time.
+/// Number of bytes at a transcript's end that are searched for the time of the last record.
 const TAIL_BYTES_MAX: u64 = 64 << 10;
-/// Characters of a project's id that name it.
+/// Number of characters of a project's id that are shown.
 const ID_CHARS: usize = 12;
-/// Maximum number of named repositories inside the tree.
+/// Maximum number of repositories inside the tree that are named.
 const NAMED_MAX: usize = 3;
 
 /// Decision about a transcript that was recorded here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimVerdict {
-    /// It is the project's.
+    /// The transcript belongs to the project.
     Take,
-    /// The user excluded it.
+    /// The user excluded the transcript.
     Leave,
-    /// The user has to say whose it is.
+    /// The user must decide to which project it belongs.
     Name(UnclaimedReason),
 }
 
-/// Reason for a doubt.
+/// Reason why this is uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnclaimedReason {
-    /// Another project, which was at this path, has the session in its history.
+    /// Another project was at this path and has the session in its history.
     OtherProject(ProjectId),
     /// The session ended before the folder was created and before the repository's first commit.
     Older(Timestamp),
 }
 
-/// Knowledge by which transcripts are judged.
+/// Data for decisions about transcripts.
 pub struct ClaimJudge<'a> {
     dirs: &'a UserDirs,
     territory: &'a Territory,
-    /// Time when the project was set up; `None` before.
+    /// Time when the project was set up; `None` if it is not set up yet.
     created: Option<Timestamp>,
     decided: Option<Earlier>,
-    /// Sessions of the project's own history.
+    /// Sessions in the project's own history.
     known: OnceCell<HashSet<String>>,
-    /// Sessions of other projects that were at its paths.
+    /// Sessions in the histories of other projects that were at the same paths.
     others: OnceCell<Vec<(ProjectId, HashSet<String>)>>,
     /// Time of the repository's first commit.
     began: OnceCell<Option<Timestamp>>,
 }
 
 impl<'a> ClaimJudge<'a> {
-    /// Prepares to judge transcripts; nothing is looked at before one is in doubt.
+    /// Prepares decisions. Nothing is read until a transcript is uncertain.
     pub fn new(dirs: &'a UserDirs, territory: &'a Territory) -> Self {
         let project = dirs.project(territory.tree().project);
         let identity = Identity::read(&project).ok().flatten();
@@ -78,11 +78,11 @@ impl<'a> ClaimJudge<'a> {
         }
     }
 
-    /// Judges a transcript that lies in the project's territory and was not read yet. `name` is that of its session in
-    /// an archive.
+    /// Decides about a transcript in the project's territory that was not read yet. `name` is the name of its session
+    /// in an archive.
     pub fn judge(&self, transcript: &Transcript, name: &str) -> ClaimVerdict {
         let modified = transcript.modified();
-        // A transcript written to after the project was set up belongs to the folder that was set up.
+        // A transcript that was written after the project was set up belongs to the project's folder.
         let is_later = self.created.is_some_and(|created| modified >= created);
         if is_later || self.known().contains(name) {
             return ClaimVerdict::Take;
@@ -105,7 +105,7 @@ impl<'a> ClaimJudge<'a> {
     fn older(&self, transcript: &Transcript) -> Option<UnclaimedReason> {
         let root = &self.territory.tree().main_root;
         let began = (*self.began.get_or_init(|| git::began(root)))?;
-        // A folder that is older than the session only got its repository later.
+        // If the folder is older than the session, only its repository was created later.
         let is_older = last_active(transcript) < began
             && (born_ms(root).is_none() || self.is_older_than(transcript, root));
         is_older.then_some(UnclaimedReason::Older(began))
@@ -137,7 +137,7 @@ pub(crate) fn known_sessions(dirs: &UserDirs, project: ProjectId) -> HashSet<Str
     archived.into_iter().chain(Expired::open(&home).names()).collect()
 }
 
-/// Returns when a session was last active: the time of its last record, or the file's.
+/// Returns the time when a session was last active: that of its last record, or else that of the file.
 pub(crate) fn last_active(transcript: &Transcript) -> Timestamp {
     last_recorded(&transcript.path).ok().flatten().unwrap_or_else(|| transcript.modified())
 }
@@ -151,16 +151,16 @@ fn last_recorded(path: &Path) -> io::Result<Option<Timestamp>> {
     Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| SOURCE.time(line)))
 }
 
-/// Sessions that were recorded at a project's path and are not learned from.
+/// Sessions that were recorded at a project's path but are not learned from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnclaimedSessions {
-    /// Sessions of other projects, by project.
+    /// Number of sessions of other projects, by project.
     others: BTreeMap<ProjectId, usize>,
-    /// Sessions that are older than the repository, and when it began.
+    /// Number of sessions that are older than the repository, and the time of its first commit.
     older: Option<(usize, Timestamp)>,
-    /// Sessions in repositories inside, by the root of the repository.
+    /// Number of sessions in repositories inside the project, by the root of the repository.
     inner: BTreeMap<PathBuf, usize>,
-    /// When the newest of those that the user has to decide about was written.
+    /// Time of the newest transcript about which the user must decide.
     pub newest: Option<Timestamp>,
 }
 
@@ -188,7 +188,7 @@ impl UnclaimedSessions {
         }
     }
 
-    /// Returns a sentence about each reason, and the command that decides.
+    /// Returns a sentence for each reason, with the command for a decision.
     pub fn messages(&self) -> Vec<String> {
         const DECIDE: &str = "`throughline sync --earlier take` takes what is this project's, `--earlier leave` leaves \
                               it for good";

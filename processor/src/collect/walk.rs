@@ -1,5 +1,5 @@
-//! A walk through folders of transcripts. Links are followed, for histories are moved to other disks and shared by
-//! dotfiles; each folder and file counts once, so that a loop ends.
+//! A walk through folders of transcripts. Links are followed, because users move histories to other disks or share them
+//! with dotfiles. Each folder and file counts once, so that loops end.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, Metadata};
@@ -15,16 +15,17 @@ use crate::private_files::modified_ns;
 use crate::transcript::SOURCE;
 use crate::transcript::name::TranscriptName;
 
-/// Maximum number of transcripts; a year of heavy use has some ten thousand.
+/// Maximum number of transcripts. A year of heavy use has some ten thousand.
 const TRANSCRIPTS_MAX: usize = 200_000;
 
-/// Folders below `projects` that are entered.
+/// Maximum depth of folders below `projects` that are read.
 const DEPTH_MAX: usize = 8;
 
-/// Maximum number of files and folders without transcripts behind one link: with more, it leads to other data.
+/// Maximum number of files and folders without transcripts that are read through one link. If there are more, the link
+/// leads to other data.
 const BEHIND_LINK_MAX: usize = 20_000;
 
-/// Returns all transcripts below `folder`. Unreadable entries do not prevent reading the others.
+/// Returns all transcripts below `folder`. Unreadable entries are skipped.
 pub fn transcripts_in(folder: &Path) -> Result<Discovery> {
     let mut walk = TranscriptWalk::default();
     walk.enter(folder.to_owned(), 0, None).with_context(|| folder.display().to_string())?;
@@ -36,7 +37,7 @@ pub fn transcripts_in(folder: &Path) -> Result<Discovery> {
     Ok(found)
 }
 
-/// A link that leads to a folder.
+/// A link to a folder.
 struct FolderLink {
     path: PathBuf,
     depth: usize,
@@ -48,12 +49,13 @@ struct TranscriptWalk {
     found: Discovery,
     /// Folders and files found so far, by device and inode.
     met: HashSet<(u64, u64)>,
-    /// Links that are followed once all else was looked at: what has a path of its own is known by that.
+    /// Links, which are followed after everything else, so that a file is found first by its path without links.
     links: VecDeque<FolderLink>,
 }
 
 impl TranscriptWalk {
-    /// Looks through a folder and those below it. `left` counts down what may be met behind a link.
+    /// Walks through a folder and the folders below it. `left` counts down the number of entries that may still be read
+    /// through a link.
     fn enter(
         &mut self,
         folder: PathBuf,
@@ -92,7 +94,7 @@ impl TranscriptWalk {
         Ok(())
     }
 
-    /// Records a link: one to a folder is followed later. A dangling one is ignored.
+    /// Records a link. A link to a folder is followed later, and a dangling link is ignored.
     fn link(&mut self, path: PathBuf, name: Option<TranscriptName>, depth: usize) {
         match (fs::metadata(&path), name) {
             (Ok(metadata), _) if metadata.is_dir() && depth + 1 < DEPTH_MAX => {
@@ -127,8 +129,8 @@ impl TranscriptWalk {
         self.found.transcripts.push(Transcript { path, name, len, inode, modified_ns });
     }
 
-    /// Reports an unreadable folder, unless it no longer exists: a session may end and be swept meanwhile. Behind a
-    /// link there may be folders of others.
+    /// Reports an unreadable folder, unless it no longer exists, because a session may end and be removed meanwhile.
+    /// Folders behind a link are not reported, because they may belong to others.
     fn miss(&mut self, folder: PathBuf, error: &io::Error, is_behind_link: bool) {
         if error.kind() == io::ErrorKind::NotFound || is_behind_link {
             return;

@@ -1,4 +1,4 @@
-//! Titles: no two memories of a kind have the same, so that a list can be read and a file found.
+//! Makes titles unique within a kind, so that lists are readable and files can be found.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use memory_store::Kind;
 use super::draft_entry::DraftEntry;
 use crate::extract::retitled;
 
-/// Replaces the title of each entry whose title an earlier entry of its kind has: by its first sentence, or else by one
-/// with its day.
+/// Replaces the title of each entry that has the same title as an earlier entry of its kind. The new title is the
+/// entry's first sentence, or else the old title with the date.
 pub fn titles(entries: &mut [DraftEntry]) {
     let mut seen: BTreeSet<(Kind, String)> = BTreeSet::new();
     for entry in entries {

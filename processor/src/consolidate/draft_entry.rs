@@ -1,4 +1,4 @@
-//! Draft on its way to becoming a memory.
+//! A draft during consolidation.
 
 use memory_store::memory::{CUES_MAX, Entity, Fact};
 use memory_store::neighbour::Statement;
@@ -7,17 +7,17 @@ use memory_store::{MemoryId, ProjectId};
 
 use crate::extract::draft::{Draft, PATHS_MAX};
 
-/// A draft on its way to becoming a memory, with related drafts.
+/// A draft during consolidation, with related drafts.
 #[derive(Clone, Debug)]
 pub(super) struct DraftEntry {
     pub draft: Draft,
-    /// Sessions with this content, each once.
+    /// Sessions in which this content occurs, without duplicates.
     pub sessions: Vec<String>,
-    /// Other drafts whose content it includes, by the ids of their possible memories.
+    /// Other drafts whose content this entry includes, by the ids that their memories would have.
     pub merged: Vec<MemoryId>,
-    /// Memories that it contradicts.
+    /// Memories that this entry contradicts.
     pub contradicts: Vec<MemoryId>,
-    /// Index of the entry with a newer version.
+    /// Index of the entry that replaces this one.
     pub superseded_by: Option<usize>,
 }
 
@@ -32,14 +32,15 @@ impl DraftEntry {
         }
     }
 
-    /// Returns whether the words of a later equal entry are used: unless it is less important or much shorter.
+    /// Returns whether the words of a later equal entry are used. They are not used if the later entry is less
+    /// important or much shorter.
     pub fn is_retold_by(&self, other: &Self) -> bool {
         let importance = |draft: &Draft| draft.importance.unwrap_or_default();
         let leaves_out = (other.text().len() as f32) < RETOLD_SHARE * self.text().len() as f32;
         importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) && !leaves_out
     }
 
-    /// Merges an equal entry, with its words if it `retells`.
+    /// Merges an equal entry. If `retells` is true, that entry's words are used.
     pub fn unite(&mut self, other: Self, retells: bool) {
         if retells {
             self.draft.title.clone_from(&other.draft.title);
@@ -58,12 +59,12 @@ impl DraftEntry {
         self.draft.statement()
     }
 
-    /// Returns its title and body.
+    /// Returns the title and the body of the draft.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.draft.title, self.draft.body)
     }
 
-    /// Merges another draft of the same thing: its sources, files, words and confidence.
+    /// Merges the sources, files, names and confidence of another draft about the same thing.
     fn merge(&mut self, other: &Draft) {
         let again = !self.sessions.contains(&other.session);
         if again {
@@ -71,7 +72,7 @@ impl DraftEntry {
             self.draft.confidence = surer(self.draft.confidence, other.confidence);
         }
         self.draft.standing |= other.standing;
-        // A wish that rules found as well is attributed to the model, so that it is not pending.
+        // A wish that both the rules and a model found is attributed to the model, so that it does not become pending.
         if !is_of_model(&self.draft) && is_of_model(other) {
             self.draft.extractor.clone_from(&other.extractor);
         }
@@ -93,22 +94,22 @@ impl DraftEntry {
     }
 }
 
-/// Share of the length of a text that later words of the same thing have at least; shorter ones leave something out.
+/// Minimum length of later words, as a fraction of the earlier text. Shorter words omit something.
 const RETOLD_SHARE: f32 = 0.9;
 
-/// Importance that later words of the same thing may lack.
+/// Maximum difference by which the importance of the later words may be lower.
 const RETOLD_SLACK: f32 = 0.1;
 
-/// Importance that a memory gains by a repetition in another session.
+/// Increase of a draft's worth if another session repeats it.
 const REPEAT_GAIN: f32 = 0.5;
 
-/// Maximum confidence: below certainty.
+/// Maximum confidence, which is below certainty.
 const CONFIDENCE_MAX: f32 = 0.95;
 
-/// Share of a repetition's confidence that counts: the same mistake can be made twice.
+/// Fraction of a repetition's confidence that counts, because the same mistake can be made twice.
 const REPEAT_SHARE: f32 = 0.5;
 
-/// Maximum numbers of merged items of a memory.
+/// Maximum numbers of items in a merged memory.
 const TAGS_MAX: usize = 10;
 const SIGNATURES_MAX: usize = 8;
 const TURNS_MAX: usize = 12;
@@ -127,7 +128,7 @@ fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
     }
 }
 
-/// Adds the names of another draft, each once whatever its type; a missing type is filled in.
+/// Adds the names of another draft, without duplicates, regardless of their types. A missing type is filled in.
 fn unite_entities(into: &mut Vec<String>, from: &[String]) {
     for item in from {
         let new = Entity::read(item);
@@ -145,7 +146,7 @@ fn unite_entities(into: &mut Vec<String>, from: &[String]) {
     }
 }
 
-/// Adds the facts of another draft, each once; a missing date is filled in.
+/// Adds the facts of another draft, without duplicates. A missing date is filled in.
 fn unite_facts(into: &mut Vec<Fact>, from: &[Fact]) {
     let parts =
         |fact: &Fact| [&fact.subject, &fact.predicate, &fact.object].map(|it| folded_title(it));
@@ -158,7 +159,7 @@ fn unite_facts(into: &mut Vec<Fact>, from: &[Fact]) {
     }
 }
 
-/// Returns the id of the memory that a draft would be.
+/// Returns the id that the memory of a draft would have.
 pub fn memory_id(project: ProjectId, draft: &Draft) -> MemoryId {
     let evidence = draft.turns.first().map_or("", String::as_str);
     MemoryId::derived(draft.occurred, project, draft.kind, evidence, draft.ordinal)

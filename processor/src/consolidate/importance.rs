@@ -2,26 +2,28 @@
 
 use super::draft_entry::DraftEntry;
 
-/// Importance below which nothing is kept, once calibrated.
+/// Importance, after calibration, below which a draft is dropped.
 const IMPORTANCE_MIN: f32 = 0.4;
-/// Typical median of a model's importance values in a project, to which others are shifted.
+/// Typical median of a model's importance values in a project. Values of other models are shifted to it.
 const MEDIAN: f32 = 0.6;
-/// Minimum number of drafts from which a model's scale is estimated.
+/// Minimum number of drafts for estimating a model's scale.
 const CALIBRATED_MIN: usize = 20;
-/// Steps in which the shift is made, so that a new session seldom changes all files.
+/// Step size of the shift, so that a new session seldom changes all files.
 const SHIFT_STEP: f32 = 0.05;
-/// Loss of a draft that served its session's task only.
+/// Reduction for a draft that is useful only for its session's task.
 const PASSING_LOSS: f32 = 0.15;
-/// Gain of a draft that another session repeats.
+/// Increase for a draft that another session repeats.
 const REPEAT_GAIN: f32 = 0.1;
-/// Maximum number of memories of a project of one window; one with four times the work keeps twice as many.
+/// Maximum number of a project's memories for one window. The limit grows with the square root, so four times the work
+/// allows twice as many.
 const ROOM: f32 = 14.0;
-/// Confidence is the chance that a reader calls a memory useful: the logistic line of the calibrated importance, by its
-/// value at [`MEDIAN`] and its slope, fitted to verdicts of four readers on one project (`scripts/fit-confidence`).
-/// Four others on two projects gave (.32, 4): they found more to be useful, in the same order.
+/// Intercept and slope of the logistic function by which confidence is computed. Confidence is the chance that a reader
+/// calls a memory useful; the intercept is for an importance of [`MEDIAN`]. The values were fitted to verdicts of four
+/// readers on one project (`scripts/fit-confidence`). Four other readers on two projects gave (.32, 4): they called
+/// more memories useful, but in the same order.
 const USEFUL: (f32, f32) = (-0.3, 7.5);
 
-/// Returns the entries of a model that are worth keeping, with their confidence. `windows` is the amount of work from
+/// Returns the entries by a model that are worth keeping, with their confidence. `windows` is the amount of work from
 /// which they were derived.
 pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
     let shift = shift(&entries);
@@ -30,7 +32,7 @@ pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
         let repeat = if entry.sessions.len() > 1 { REPEAT_GAIN } else { 0.0 };
         (entry.draft.importance.unwrap_or_default() - shift - passing + repeat).clamp(0.0, 1.0)
     };
-    // A wish inside a task is the task.
+    // A wish that applies only within a task is part of that task.
     let is_task = |entry: &DraftEntry| !entry.draft.standing && entry.draft.kind.is_wish();
     entries.retain(|entry| calibrated(entry) >= IMPORTANCE_MIN && !is_task(entry));
     for entry in &mut entries {
@@ -54,7 +56,7 @@ fn chance(importance: f32) -> f32 {
     1.0 / (1.0 + (-(USEFUL.0 + USEFUL.1 * (importance - MEDIAN))).exp())
 }
 
-/// Returns the maximum number of a model's memories in a project.
+/// Returns the maximum number of memories by a model in a project.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -65,7 +67,7 @@ pub fn room(windows: usize) -> usize {
     (ROOM * (windows.max(1) as f32).sqrt()).round() as usize
 }
 
-/// Returns the distance of a model's median from the usual one, in steps.
+/// Returns the difference between a model's median and the typical one, rounded to steps.
 fn shift(entries: &[DraftEntry]) -> f32 {
     let mut given: Vec<f32> = entries.iter().filter_map(|entry| entry.draft.importance).collect();
     if given.len() < CALIBRATED_MIN {

@@ -1,7 +1,7 @@
 //! Consolidation: from all drafts of a project to its memories.
 //!
-//! A pure function of the complete set of drafts. It sorts them first, so the result does not depend on which session
-//! was processed first, or in how many runs.
+//! Consolidation is a pure function of the complete set of drafts. It sorts them first, so the result does not depend
+//! on the order in which sessions were processed, nor on the number of runs.
 
 mod distinct;
 mod draft_entry;
@@ -23,18 +23,18 @@ use draft_entry::{DraftEntry, is_of_model};
 pub use draft_entry::memory_id;
 pub use relation::{DraftRelation, Relations};
 
-/// Drafts mined from one session, its subagents apart or together.
+/// Drafts mined from one session; those of its subagents may be included or separate.
 #[derive(Clone, Debug, Default)]
 pub struct Mined {
     /// The session.
     pub session: String,
-    /// Number of windows in questions to a model; 0 without one.
+    /// Number of windows in questions to a model; 0 without a model.
     pub windows: usize,
     /// Drafts that were found in it.
     pub drafts: Vec<Draft>,
 }
 
-/// Returns the drafts of a project that count, each once, in the order of their time.
+/// Returns the drafts of a project that count, without duplicates, ordered by time.
 pub fn ordered<'a>(mined: &'a [Mined], settings: &Settings) -> Vec<&'a Draft> {
     let mut drafts: Vec<&Draft> = mined.iter().flat_map(|mined| &mined.drafts).collect();
     if !settings.kinds.is_empty() {
@@ -45,8 +45,8 @@ pub fn ordered<'a>(mined: &'a [Mined], settings: &Settings) -> Vec<&'a Draft> {
     drafts
 }
 
-/// Returns the memories derived from all drafts of a project, in the order of their time. `relations` are a model's
-/// answers about drafts.
+/// Returns the memories derived from all drafts of a project, ordered by time. `relations` are a model's answers about
+/// drafts.
 pub fn consolidate(
     project: ProjectId,
     mined: &[Mined],
@@ -70,7 +70,7 @@ pub fn consolidate(
     memories(project, entries)
 }
 
-/// Returns the key that sorts drafts independently of their original order.
+/// Returns the key by which drafts are sorted, so that their original order does not matter.
 fn order(draft: &Draft) -> (i64, &str, &str, Kind, u32, &str) {
     let first = draft.turns.first().map_or("", String::as_str);
     (
@@ -109,7 +109,7 @@ fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
         occurred: Some(draft.occurred),
         valid_from: None,
         valid_until: None,
-        // Rules are no more precise than two digits, and a file shows no more.
+        // Two digits, because rules are not more precise and files show no more.
         confidence: (draft.confidence * 100.0).round() / 100.0,
         source: Source {
             session: Some(draft.session),

@@ -1,7 +1,7 @@
-//! Neighbours: the drafts of a session with similar earlier ones, in portions for questions to a model.
+//! Neighbours: the drafts of a session together with similar earlier drafts, in portions for questions to a model.
 //!
-//! Sessions are processed in the order of their time, and each is compared with earlier ones only. So a portion does
-//! not change when later sessions are added, and is asked about once.
+//! Sessions are processed in the order of time, and each is compared only with earlier ones. Therefore a portion does
+//! not change when later sessions are added, and a model is asked about it only once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -14,18 +14,19 @@ use rayon::prelude::*;
 use crate::extract::Landed;
 use crate::extract::draft::Draft;
 
-/// Drafts of the session in one portion.
+/// Maximum number of the session's drafts in one portion.
 pub const NEW_MAX: usize = 8;
-/// Earlier drafts in one portion.
+/// Maximum number of earlier drafts in one portion.
 pub const EARLIER_MAX: usize = 16;
-/// Neighbours of one draft.
+/// Maximum number of neighbours of one draft.
 pub const NEAR_MAX: usize = 6;
-/// Minimum likeness of a note to a commit in a question: a message describes the work, a note its lesson.
+/// Minimum likeness between a draft and a commit in a question. It is lower than for two drafts, because a commit
+/// message describes the work and a draft its lesson.
 const COMMIT_LIKENESS_MIN: f32 = 0.8;
-/// Maximum number of earlier drafts in a comparison, the latest ones.
+/// Maximum number of earlier drafts that are compared; the latest ones are used.
 const COMPARED_MAX: usize = 4_000;
 
-/// A draft or a commit with the data for its likeness.
+/// A draft or a commit, prepared for comparison.
 #[derive(Debug)]
 pub struct ComparedText<'a> {
     session: &'a str,
@@ -36,7 +37,7 @@ pub struct ComparedText<'a> {
 }
 
 impl<'a> ComparedText<'a> {
-    /// Notes a draft. `embed` gives the vector of a text, where there is an embedder.
+    /// Prepares a draft. `embed` returns the vector of a text, if there is an embedder.
     pub fn draft(draft: &'a Draft, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
         Self::new(&draft.session, draft.occurred, (&draft.title, &draft.body), embed)
     }
@@ -57,10 +58,10 @@ impl<'a> ComparedText<'a> {
         Self { session, at, words, title, vector: embed(&text) }
     }
 
-    /// Returns the likeness of two of them with a given number of common words, above 1 for neighbours.
+    /// Returns the likeness of two texts with a given number of common words. It is above 1 for neighbours.
     fn likeness(&self, other: &Self, shared: usize) -> f32 {
         let words = self.words.overlap_of(&other.words, || shared) / WORDS_MIN;
-        // Words that only titles share are among those that the texts share.
+        // Words that the titles share are a subset of the words that the texts share.
         let words = if shared < SHARE_WORDS_MIN {
             words
         } else {
@@ -78,14 +79,14 @@ impl<'a> ComparedText<'a> {
 pub struct Portion {
     /// Drafts of one session.
     pub new: Vec<usize>,
-    /// Earlier ones near them.
+    /// Earlier drafts near them.
     pub earlier: Vec<usize>,
-    /// Pairs that are neighbours; relations between others are rejected.
+    /// Pairs of neighbours. Relations between other pairs are rejected.
     pub near: BTreeSet<(usize, usize)>,
 }
 
-/// Cuts drafts, which are in the order of their time, into portions. A draft without neighbours is in
-/// none. `most` bounds the drafts of the session and the earlier ones in a portion.
+/// Cuts drafts, which are ordered by time, into portions. A draft without neighbours is in no portion. `most` contains
+/// the maximum numbers of new and of earlier drafts in a portion.
 pub fn portions(noted: &[ComparedText<'_>], most: (usize, usize)) -> Vec<Portion> {
     let nearest = nearest(noted);
     let mut portions = Vec::new();
@@ -126,7 +127,7 @@ pub fn portions(noted: &[ComparedText<'_>], most: (usize, usize)) -> Vec<Portion
     portions
 }
 
-/// Returns the notes of earlier sessions near each commit, the nearest first. Notes are in the order of their time.
+/// Returns, for each commit, the drafts of earlier sessions near it, the nearest first. `noted` is ordered by time.
 pub fn near_commits(commits: &[ComparedText<'_>], noted: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     let places = places(noted);
     let near = |commit: &ComparedText<'_>| {
@@ -154,7 +155,8 @@ fn nearest(noted: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     starts.par_iter().enumerate().map(neighbours).collect()
 }
 
-/// The places of each word: what shares words is found by them, instead of by comparing all words of all pairs.
+/// Returns the indexes of the drafts with each word. This finds drafts with common words faster than comparing the
+/// words of all pairs.
 fn places(noted: &[ComparedText<'_>]) -> HashMap<u64, Vec<usize>> {
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, one) in noted.iter().enumerate() {
@@ -163,8 +165,8 @@ fn places(noted: &[ComparedText<'_>]) -> HashMap<u64, Vec<usize>> {
     places
 }
 
-/// Returns the indexes in a range of `noted` that are nearest to `one`, with a likeness of at least `least`, the
-/// nearest first. `places` contains those of each word.
+/// Returns the indexes in a range of `noted` that are nearest to `one`, the nearest first, if their likeness is at
+/// least `least`. `places` contains the indexes for each word.
 fn neighbours(
     one: &ComparedText<'_>,
     noted: &[ComparedText<'_>],

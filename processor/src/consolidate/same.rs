@@ -1,19 +1,19 @@
-//! Near-duplicates: drafts with the same meaning in other words are merged. Rules that differ in a file, a flag or a
-//! number are different rules.
+//! Near-duplicates: drafts with the same meaning in different words are merged. Rules that differ in a file, a flag or
+//! a number are different rules.
 
 use memory_store::neighbour::{Statement, Verdict, judge};
 use memory_store::{Kind, ProjectId};
 
 use super::draft_entry::DraftEntry;
 
-/// Minimum overlap of words for drafts of one kind and session to count as the same.
+/// Minimum overlap of words for two drafts of the same kind and session to count as equal.
 const REPEAT_SHARE: f32 = 0.55;
 
-/// Minimum overlap of words for drafts of one session and two kinds to count as the same.
+/// Minimum overlap of words for two drafts of the same session but different kinds to count as equal.
 const RETELL_SHARE: f32 = 0.65;
 
-/// Merges drafts with the same meaning. Within one kind the result has the name of the first and the words of the last;
-/// of two kinds the more valuable draft keeps both.
+/// Merges drafts with the same meaning. Within one kind, the result has the name of the first draft and the words of
+/// the last. With two kinds, the more valuable draft keeps its name and words.
 pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     let mut kept: Vec<(DraftEntry, Statement)> = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -49,7 +49,8 @@ pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     kept.into_iter().map(|(entry, _)| entry).collect()
 }
 
-/// Returns whether two are of one kind and session. They may differ more: sessions often repeat themselves.
+/// Returns whether two entries are of the same kind and session. A lower overlap is sufficient for these, because
+/// sessions often repeat themselves.
 fn repeats(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
         && known.draft.kind == entry.draft.kind
@@ -58,7 +59,7 @@ fn repeats(known: &DraftEntry, entry: &DraftEntry) -> bool {
         && !is_counted(entry)
 }
 
-/// Returns whether a session has the same content in two kinds.
+/// Returns whether two entries of the same session have the same content in different kinds.
 fn retells(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
         && is_repeatable(known.draft.kind)
@@ -70,7 +71,7 @@ fn is_repeatable(kind: Kind) -> bool {
     matches!(kind, Kind::Gotcha | Kind::Fix | Kind::FailedApproach | Kind::Decision)
 }
 
-/// Returns whether it has signatures: fixes are distinguished by these alone.
+/// Returns whether an entry has signatures. Fixes are distinguished only by these.
 fn is_counted(entry: &DraftEntry) -> bool {
     !entry.draft.signatures.is_empty()
 }
@@ -94,7 +95,7 @@ mod tests {
         let again = of("c", 3_000, Kind::Fix, 0.4);
         let name = |draft: &Draft| super::super::memory_id(project, draft);
         let mut entries = [&trap, &cure, &again].map(|draft| DraftEntry::new(draft.clone()));
-        // United with an earlier draft of another session.
+        // Merged with an earlier draft of another session.
         entries[1].sessions.push("b".into());
         let merged = merge(project, entries.into());
         let [one] = merged.as_slice() else { panic!("{merged:?}") };

@@ -8,8 +8,8 @@ use memory_store::{Kind, MemoryId, ProjectId};
 use super::draft_entry::DraftEntry;
 use crate::extract::word_set;
 
-/// Marks the entries that a later one replaces, and records contradictions. Each is compared with each, so the most
-/// expensive check is last. There are no guesses about those in questions that a model was `asked`.
+/// Marks the entries that a later entry replaces, and records contradictions. All pairs are compared, so the most
+/// expensive check is last. Entries in `asked` are skipped, because a model decides about these.
 pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<MemoryId>) {
     let statements: Vec<Statement> = entries.iter().map(DraftEntry::statement).collect();
     let titles: Vec<BTreeSet<String>> =
@@ -45,8 +45,8 @@ pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<Mem
     }
 }
 
-/// Judges a later entry and an earlier one. No user can be asked, so a replacement counts only between entries about
-/// the same part of the project; contradictory wishes are recorded wherever they apply.
+/// Returns the relation of a later entry to an earlier one. No user can be asked, so a replacement counts only between
+/// entries about the same part of the project. Contradictory wishes are recorded for any part.
 fn verdict(
     entries: &[DraftEntry],
     statements: &[Statement],
@@ -67,12 +67,12 @@ fn verdict(
     }
 }
 
-/// Returns whether a memory describes the state of the project, which a later one may declare outdated.
+/// Returns whether an entry describes the state of the project, which a later entry may declare outdated.
 fn describes(entry: &DraftEntry) -> bool {
     entry.draft.signatures.is_empty()
 }
 
-/// Returns whether a later fix cured the failure in an earlier memory: both name it.
+/// Returns whether a later fix cured the failure that an earlier memory describes. Both must name the failure.
 fn mends(
     newer: &DraftEntry,
     text: &BTreeSet<String>,

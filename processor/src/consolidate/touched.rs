@@ -1,8 +1,8 @@
-//! Notes that the work of a later session may have overtaken: they share a file, an identifier or a name with the work,
-//! or are similar to one of its commits. They are grouped in batches for questions to a model.
+//! Drafts that the work of a later session may have overtaken, because they share a file, an identifier or a name with
+//! the work, or are similar to one of its commits. They are grouped in batches for questions to a model.
 //!
-//! The work consists of a session's commits and written text, with its record. It is compared with earlier notes only,
-//! so that a batch does not change when later sessions are added, and is asked about once.
+//! The work consists of a session's commits, its written text and its record. It is compared only with earlier drafts.
+//! Therefore a batch does not change when later sessions are added, and a model is asked about it only once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,16 +16,17 @@ use crate::extract::Landed;
 use crate::extract::draft::Draft;
 use crate::extract::session_record::SessionRecord;
 
-/// Notes of one batch.
+/// Maximum number of drafts in one batch.
 pub const NOTES_MAX: usize = 24;
-/// Maximum number of notes in the comparison with the work of one session, those that share most with it.
+/// Maximum number of drafts that are compared with the work of one session; those that share most with it are used.
 const TOUCHED_MAX: usize = 2 * NOTES_MAX;
-/// Share of the notes from which a common name is not specific, and minimum number of notes for that rule.
+/// A name in at least one of this many drafts is common and therefore not specific. The second constant is the minimum
+/// number of drafts for this rule.
 const COMMON_SHARE: usize = 4;
 const COMMON_FROM: usize = 16;
-/// Weight of likeness to a commit, relative to those of shared names.
+/// Weight of the likeness to a commit, relative to that of a shared name.
 const NEAR_WEIGHT: f32 = 2.0;
-/// Commits, files and decisions of one session that a question shows.
+/// Maximum numbers of commits, files and decisions of a session in a question.
 const COMMITS_MAX: usize = 16;
 const FILES_MAX: usize = 24;
 const DECISIONS_MAX: usize = 8;
@@ -35,21 +36,21 @@ const DECISIONS_MAX: usize = 8;
 pub struct Work {
     /// The session.
     pub session: String,
-    /// Time of its last step.
+    /// Time of the session's last step.
     pub at: Timestamp,
-    /// Its title.
+    /// The session's title.
     pub title: String,
-    /// Its commits, in the order of their time.
+    /// The session's commits, ordered by time.
     pub commits: Vec<Landed>,
-    /// Files that it wrote, with the time of the last write.
+    /// Files that the session wrote, with the time of the last write.
     files: Vec<(String, Timestamp)>,
-    /// First paragraph of its last answer.
+    /// First paragraph of the session's last answer.
     answer: String,
     decisions: Vec<String>,
 }
 
 impl Work {
-    /// Returns the work of a session; `None` if it neither committed nor wrote anything.
+    /// Returns the work of a session; `None` if the session neither committed nor wrote anything.
     pub fn of(record: &SessionRecord) -> Option<Self> {
         let files: Vec<(String, Timestamp)> =
             record.written().map(|(path, at)| (path.to_owned(), at)).collect();
@@ -69,7 +70,7 @@ impl Work {
         })
     }
 
-    /// Returns each word of the work with the last time at which the session had it.
+    /// Returns each word of the work with the time of its last occurrence.
     fn words(&self) -> BTreeMap<String, Timestamp> {
         let mut words = BTreeMap::new();
         let mut add = |text: &str, at: Timestamp| {
@@ -89,34 +90,34 @@ impl Work {
     }
 }
 
-/// A session's work and the notes that it touched, by their indexes in the lists.
+/// A session's work and the drafts that it touched, by their indexes in the lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkBatch {
-    /// The work.
+    /// Index of the work.
     pub work: usize,
-    /// Commits that are shown.
+    /// Indexes of the commits that are shown.
     pub commits: Vec<usize>,
     /// Files that are shown.
     pub files: Vec<String>,
     /// Decisions that are shown.
     pub decisions: Vec<String>,
-    /// Notes, in the order of their time.
+    /// Indexes of the drafts, ordered by time.
     pub notes: Vec<usize>,
 }
 
-/// Finds notes by what they share with a work.
+/// Finds the drafts that share something with a work.
 pub struct TouchedNotes<'a> {
     drafts: &'a [&'a Draft],
-    /// Notes that have each word as a name, in the order of their time.
+    /// Drafts with each word as a name, ordered by time.
     names: HashMap<String, Vec<usize>>,
-    /// Names of several words, each with its note.
+    /// Names of several words, each with the index of its draft.
     phrases: Vec<(Vec<String>, usize)>,
-    /// Notes about each file, by its last part.
+    /// Drafts about each file, by the last part of its path.
     files: HashMap<String, Vec<usize>>,
 }
 
 impl<'a> TouchedNotes<'a> {
-    /// Notes drafts, which are in the order of their time.
+    /// Prepares the search in `drafts`, which are ordered by time.
     pub fn new(drafts: &'a [&'a Draft]) -> Self {
         let (names, phrases, files) = (HashMap::new(), Vec::new(), HashMap::new());
         let mut touched = Self { drafts, names, phrases, files };
@@ -134,8 +135,8 @@ impl<'a> TouchedNotes<'a> {
         touched
     }
 
-    /// Returns the work of a session with the notes that it touched, in batches of limited size. `near` contains the
-    /// notes near each of its commits; those for which `is_over` is true are left out.
+    /// Returns the work of a session with the drafts that it touched, in batches of limited size. `near` contains the
+    /// drafts near each of its commits. Drafts for which `is_over` returns true are omitted.
     pub fn batches(
         &self,
         (place, work): (usize, &Work),
@@ -201,7 +202,7 @@ impl<'a> TouchedNotes<'a> {
         notes.chunks(size).map(batch).collect()
     }
 
-    /// Returns the files of a work, those of the notes first.
+    /// Returns the files of a work, starting with those of the drafts.
     fn shown_files(&self, work: &Work, notes: &[usize]) -> Vec<String> {
         let is_noted = |file: &str| {
             let mut paths = notes.iter().flat_map(|&note| &self.drafts[note].paths);
@@ -214,7 +215,7 @@ impl<'a> TouchedNotes<'a> {
     }
 }
 
-/// Returns the commits that are near some notes or share most names with them, in the order of their time.
+/// Returns the commits that are near one of the drafts or share most names with them, ordered by time.
 fn shown_commits(
     work: &Work,
     near: &[Vec<usize>],
@@ -230,14 +231,14 @@ fn shown_commits(
     strongest(work.commits.len(), strength, COMMITS_MAX)
 }
 
-/// Returns the decisions that share most with the names of some notes, in the order of their time.
+/// Returns the decisions that share most names with the drafts, ordered by time.
 fn shown_decisions(work: &Work, names: &BTreeSet<String>) -> Vec<String> {
     let strength = |at: usize| words_of(&work.decisions[at]).intersection(names).count();
     let shown = strongest(work.decisions.len(), strength, DECISIONS_MAX);
     shown.into_iter().map(|at| work.decisions[at].clone()).collect()
 }
 
-/// Returns the places with the greatest strength, in their order; of equal ones the later.
+/// Returns the indexes with the greatest strength, in ascending order. Of equal ones, the later ones are used.
 fn strongest(count: usize, strength: impl Fn(usize) -> usize, max: usize) -> Vec<usize> {
     let mut places: Vec<(usize, usize)> = (0..count).map(|at| (strength(at), at)).collect();
     places.sort_by(|a, b| b.cmp(a));
@@ -247,7 +248,7 @@ fn strongest(count: usize, strength: impl Fn(usize) -> usize, max: usize) -> Vec
     places
 }
 
-/// Returns the text of a work as a question shows it: its commits under names such as `N2`, and its record as `N0`.
+/// Returns the text of a work for a question: its commits under names such as `N2`, and its record as `N0`.
 pub fn shown(work: &Work, batch: &WorkBatch, chars_max: usize) -> String {
     let mut text = format!("N0 [{}] {}\n", work.at.date(), work.title);
     if !batch.files.is_empty() {
@@ -276,8 +277,8 @@ pub fn shown(work: &Work, batch: &WorkBatch, chars_max: usize) -> String {
     text
 }
 
-/// Returns the names in a note, as single words: identifiers in its text, its entities and files, and the words of its
-/// title except those of grammar.
+/// Returns the names in a draft as single words: identifiers in its text, its entities and files, and the words of its
+/// title except stop words.
 fn names_of(draft: &Draft) -> BTreeSet<String> {
     let identifiers = names::of_texts(&draft.title, &draft.body).into_iter();
     let entities = entities_of(draft).filter(|name| !name.contains(char::is_whitespace));
@@ -287,7 +288,7 @@ fn names_of(draft: &Draft) -> BTreeSet<String> {
     names.chain(title).collect()
 }
 
-/// Returns the words of each entity of a note that has several.
+/// Returns the words of each entity of a draft that consists of several words.
 fn phrases_of(draft: &Draft) -> impl Iterator<Item = Vec<String>> {
     let phrases = entities_of(draft).filter(|name| name.contains(char::is_whitespace));
     phrases.map(|name| words_of(&name).into_iter().collect::<Vec<_>>()).filter(|it| it.len() > 1)
@@ -297,8 +298,8 @@ fn entities_of(draft: &Draft) -> impl Iterator<Item = String> {
     draft.entities.iter().map(|entity| Entity::read(entity).name)
 }
 
-/// Returns the words of a text in lower case, with the marks inside that names of programs have, and the last part of
-/// each path among them.
+/// Returns the words of a text in lower case. A word may contain the punctuation of program names, and the last part of
+/// each path is a word as well.
 fn words_of(text: &str) -> BTreeSet<String> {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':');
     let mut words = BTreeSet::new();
@@ -313,14 +314,14 @@ fn words_of(text: &str) -> BTreeSet<String> {
     words
 }
 
-/// Characters of a word that may be a name.
+/// Minimum number of characters of a word that may be a name.
 const WORD_CHARS_MIN: usize = 3;
 
 fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns whether a path, which may be absolute, names a file of the project.
+/// Returns whether a path, which may be absolute, is this file of the project.
 fn is_same_file(path: &str, file: &str) -> bool {
     path.strip_suffix(file).is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }
@@ -396,11 +397,11 @@ mod tests {
         let done =
             work(vec![landed(8_000, "Keep carts")], &[("src/cart.rs", 7_000), ("art.rs", 7_000)]);
         assert_eq!(notes(&drafts, &done), [0, 1, 2]);
-        // All words of a name, and a file that was written before the note touches nothing.
+        // All words of a name must occur. A file that was written before the draft does not touch it.
         let other =
             work(vec![landed(8_000, "Replace the printer of each label")], &[("src/cart.rs", 900)]);
         assert_eq!(notes(&drafts, &other), [1, 2, 3]);
-        // A session without work overtakes nothing.
+        // A session without work does not overtake anything.
         let idle = SessionRecord { answer: "Redis".to_owned(), ..SessionRecord::default() };
         assert_eq!(Work::of(&idle), None);
     }
@@ -444,7 +445,7 @@ mod tests {
         let done = work(vec![landed(8_000, "Keep carts")], &[]);
         assert_eq!(notes(&common, &done), [0; 0]);
         assert_eq!(notes(&common[..3], &done), [0, 1, 2]);
-        // A note similar to a commit counts in any case.
+        // A draft near a commit counts even if all its names are common.
         let near = batches(&common, &done, &[vec![7]], NOTES_MAX);
         assert_eq!((near.len(), &near[0].notes[..]), (1, &[7][..]));
     }

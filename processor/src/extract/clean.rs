@@ -1,5 +1,5 @@
-//! Plain text from Markdown written for a chat: decoration (bold, link targets, emoji, line numbers of the day) is
-//! removed, every word stays.
+//! Plain text from Markdown that was written for a chat. Decoration (bold, link targets, emoji, line numbers) is
+//! removed, and every word is kept.
 
 use std::sync::LazyLock;
 
@@ -13,22 +13,22 @@ static BOLD: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\*\*\*?([^*]+?)\*\*\
 static ITALIC: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(^|[\s(])\*([^*\s][^*]*?)\*([\s).,;:!?]|$)"));
 static SPAN: LazyLock<Pattern> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
-/// Line numbers are true for a day; they cost room and mislead later.
+/// Line numbers: they are soon outdated, take space and mislead later.
 static LINES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*[0-9]+(?:\s*(?:[-–,+&]|and|to)\s*~?[0-9]+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?",
     )
 });
-/// Line numbers at the start of a parenthesis that goes on.
+/// Line numbers at the start of a parenthesis with more content.
 static LINES_LEAD: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\(~?lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?,\s*"));
 static PATH_LINE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(\.[A-Za-z]{1,5}):[0-9]+(?:[-:][0-9]+)?\b"));
-/// The number in front of an item.
+/// The number of a list item.
 static NUMBERING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*\*{0,2}[0-9]{1,2}[.)]\s+"));
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 static SPACE_BEFORE: LazyLock<Pattern> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
-/// Words that open a message and say nothing.
+/// Words at the beginning of a message without content.
 static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:(?:
@@ -40,10 +40,10 @@ static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// Replaces a code span while the text around it is cleaned.
+/// Placeholder of a code span while the surrounding text is cleaned.
 const SPAN_MARK: char = '\u{E000}';
 
-/// Returns the text without Markdown's decoration, on one line. Code spans are unchanged.
+/// Returns the text without Markdown's decoration, on one line. Code spans stay unchanged.
 pub fn plain(text: &str) -> String {
     let text = text.replace(SPAN_MARK, "");
     let spans: Vec<&str> = SPAN.find_iter(&text).map(|span| span.as_str()).collect();
@@ -66,12 +66,12 @@ pub fn plain(text: &str) -> String {
     PATH_LINE.replace_all(&text, "$1").into_owned()
 }
 
-/// Returns text outside of code spans without links, emphasis and ornament.
+/// Returns text outside of code spans, without links, emphasis and ornament.
 fn undressed(text: &str) -> String {
     let text = IMAGE.replace_all(text, "");
     let text = LINK.replace_all(&text, "$1");
     let text = TAG.replace_all(&text, " ");
-    // A remaining `**` has its other end in another sentence.
+    // A remaining `**` belongs to one in another sentence.
     let text = BOLD.replace_all(&text, "$1$2").replace("**", "");
     let text = ITALIC.replace_all(&text, "$1$2$3");
     let text: String = text.chars().filter(|&c| !is_ornament(c)).collect();
@@ -79,30 +79,30 @@ fn undressed(text: &str) -> String {
     SPACE_BEFORE.replace_all(&text, "$1$2").into_owned()
 }
 
-/// Returns the text without the words that only open a message.
+/// Returns the text without introductory words that have no content.
 pub fn without_filler(text: &str) -> &str {
     let rest = FILLER.find(text).map_or(text, |found| &text[found.end()..]);
     if rest.chars().count() < FILLER_REST_CHARS_MIN { text } else { rest }
 }
 
-/// Minimum length of the rest: with less, the apparent filler was the message.
+/// Minimum number of characters of the remaining text. If less remains, the removed words were the message.
 const FILLER_REST_CHARS_MIN: usize = 12;
 
-/// Returns whether a code span must stay one, because Markdown would read its characters otherwise or because it is a
+/// Returns whether a code span must stay one, because Markdown would interpret its characters, or because it is a
 /// command line of several words.
 fn needs_ticks(span: &str) -> bool {
     span.starts_with("__")
         || !span.chars().all(|c| c.is_alphanumeric() || "._/-#@:+,'()=\"&!?→%".contains(c))
 }
 
-/// Returns whether a character is ornament, such as emoji and arrows of progress bars; `→`, `≥` and letters of every
-/// script stay.
+/// Returns whether a character is ornament, such as emoji and the arrows of progress bars. `→`, `≥` and letters of all
+/// scripts are not.
 pub(super) fn is_ornament(c: char) -> bool {
     matches!(u32::from(c),
         0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0x2B00..=0x2BFF | 0xFE0F | 0x200D | 0x2500..=0x259F)
 }
 
-/// Returns the first `chars_max` characters, cut at a word, with an ellipsis after a cut.
+/// Returns the first `chars_max` characters, cut after a word. An ellipsis marks the cut.
 pub fn cut(text: &str, chars_max: usize) -> String {
     if text.chars().count() <= chars_max {
         return text.to_owned();
@@ -112,7 +112,7 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     let at = head.rfind(char::is_whitespace).filter(|&at| at > end / 2).unwrap_or(end);
     let mut cut =
         head[..at].trim_end_matches([',', ';', ':', ' ', '(', '-', '—', '.', '…']).to_owned();
-    // A code span without its end would extend over the following text.
+    // A code span without its end would include the following text.
     if cut.matches('`').count() % 2 == 1 {
         cut.push('`');
     }
@@ -135,7 +135,7 @@ pub fn capital(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
 }
 
-/// Every pattern of this file, for the test that compares their forms.
+/// All patterns of this file, for the test that compares their forms.
 #[cfg(test)]
 pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
     &IMAGE,
@@ -153,7 +153,7 @@ pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
     &FILLER,
 ];
 
-/// Returns one line, without the full stop at its end.
+/// Returns the text as one line, without a final full stop.
 pub fn title(text: &str) -> String {
     let text = capital(text.trim());
     text.trim_end_matches(['.', ':', ';', ',']).replace('\n', " ")

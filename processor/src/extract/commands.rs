@@ -1,4 +1,4 @@
-//! Verified commands: commands that build, test, check and run the project, observed in tool calls.
+//! Verified commands: commands that build, test, check and run the project, found in tool calls.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use super::words::names_machine;
 use super::{Roots, shell, words};
 use crate::transcript::session::{Call, Session};
 
-/// Characters of a command line worth keeping: a longer one is a script of the moment.
+/// Maximum number of characters of a command line that is kept. A longer one is a script for a single use.
 const LINE_CHARS_MAX: usize = 120;
 
-/// Commands of one session, those that passed most often.
+/// Maximum number of commands of one session; those that passed most often are kept.
 const COMMANDS_MAX: usize = 40;
 
 /// Returns the commands of a session that passed, those that passed most often first.
@@ -24,7 +24,7 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<CommandRecord> {
             if call.failed || !has_outcome(call) || found_no_tests(call) {
                 continue;
             }
-            // A filter's exit status hides that of the command before it.
+            // The exit status of a filter hides that of the command before it, so its output must not report a failure.
             if command.contains('|') && words::SHOWS_FAILURE.is_match(&call.output) {
                 continue;
             }
@@ -57,7 +57,7 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<CommandRecord> {
     seen
 }
 
-/// Returns whether a call that passed ran no test.
+/// Returns whether a test command passed without running any test.
 fn found_no_tests(call: &Call) -> bool {
     words::NO_TESTS.is_match(&call.output) && !words::SOME_TESTS.is_match(&call.output)
 }
@@ -67,7 +67,7 @@ pub fn has_outcome(call: &Call) -> bool {
     !call.denied && !call.interrupted && call.result_uuid.is_some()
 }
 
-/// Returns whether a command names one file, port or process, so that it is of no lasting use.
+/// Returns whether a command names a single file, port or process, so that it is not useful later.
 fn is_passing(line: &str) -> bool {
     let bare = matches!(
         line.trim_end_matches(" -"),

@@ -1,5 +1,5 @@
-//! Episodes: a request and everything until the next one. Prompts that only continue ("yes", "commit this") belong to
-//! the episode that they continue, so that a commit message is next to its work.
+//! Episodes: an episode is a request and everything until the next request. Prompts that only continue ("yes", "commit
+//! this") belong to the episode before them, so that a commit message is in the same episode as its work.
 
 use std::ops::Range;
 
@@ -18,19 +18,19 @@ use crate::transcript::session::{Input, PromptBy, Session, Step, StepKind, Turn}
 pub struct TypedSentence {
     /// The sentence.
     pub sentence: ProseSentence,
-    /// The record that holds it.
+    /// The record that contains it.
     pub uuid: String,
     /// The time of the statement.
     pub at: Timestamp,
 }
 
 impl TypedSentence {
-    /// Whether it is a line of a pasted log.
+    /// Returns whether it is a line of a pasted log.
     pub fn is_pasted(&self) -> bool {
         self.sentence.block == PASTED
     }
 
-    /// Returns its plain text.
+    /// Returns the plain text of the sentence.
     pub fn text(&self) -> &str {
         &self.sentence.text
     }
@@ -41,7 +41,7 @@ impl TypedSentence {
 pub struct Commit {
     /// The message.
     pub message: Message,
-    /// When.
+    /// The time of the commit.
     pub at: Timestamp,
 }
 
@@ -52,7 +52,7 @@ pub struct Episode {
     pub plan: bool,
     /// The sentences that the user typed.
     pub statements: Vec<TypedSentence>,
-    /// Whether a program or another agent gave any of its prompts. What such a prompt says is nobody's wish.
+    /// Whether a program or another agent gave one of its prompts. Such a prompt expresses no wish of the user.
     pub by_program: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn episodes(session: &Session) -> Vec<Episode> {
         .collect()
 }
 
-/// Returns the ranges of turns of the episodes.
+/// Returns the range of turns of each episode.
 fn bounds(turns: &[Turn]) -> Vec<Range<usize>> {
     let mut starts: Vec<usize> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
@@ -77,9 +77,8 @@ fn bounds(turns: &[Turn]) -> Vec<Range<usize>> {
     starts.iter().copied().zip(ends).map(|(from, to)| from..to).collect()
 }
 
-/// Returns for each turn whether a program or another agent drives the session there: prompts that it queues, answers
-/// and accepts are not the user's. A machine's turn, such as a notice that a task ended, has the same driver as the
-/// turn before.
+/// Returns for each turn whether a program or another agent drives the session. Prompts that it queues, answers or
+/// accepts are not the user's. A turn by a machine, such as a notice that a task ended, counts like the turn before it.
 fn driven_by_programs(turns: &[Turn]) -> Vec<bool> {
     let mut driven = false;
     let of = |turn: &Turn| {
@@ -102,29 +101,29 @@ fn opens(turn: &Turn) -> bool {
     }
 }
 
-/// Returns whether a prompt only asks to continue.
+/// Returns whether a prompt only asks Claude to continue.
 pub fn goes_on(prompt: &str) -> bool {
     words::GOES_ON.is_match(prompt)
         || prompt.trim().chars().filter(|c| c.is_alphabetic()).count() < 3
 }
 
-/// Returns the request of a slash command beyond its name: its arguments, if they have content.
+/// Returns the arguments of a slash command; `None` if they have no content.
 fn command_ask(text: &str) -> Option<&str> {
     let (_, arguments) = text.trim().split_once(char::is_whitespace)?;
     (arguments.split_whitespace().count() >= 3).then_some(arguments)
 }
 
-/// Returns the title of the plan that a prompt hands over in Claude Code's words, if it does.
+/// Returns the title of the plan that a prompt contains in Claude Code's words; `None` if there is none.
 pub fn handed_plan(prompt: &str) -> Option<String> {
     plan_in(prompt).map(title_of_plan)
 }
 
-/// Returns the plan that a prompt hands over in Claude Code's words, if it does.
+/// Returns the plan that a prompt contains in Claude Code's words; `None` if there is none.
 pub fn plan_in(prompt: &str) -> Option<&str> {
     words::PLAN_PROMPT.find(prompt).map(|found| &prompt[found.end()..])
 }
 
-/// Returns the words of a prompt that asks for work; empty for a machine's prompt.
+/// Returns the words of a prompt that asks for work; empty for the prompt of a machine.
 pub fn words_of(turn: &Turn) -> &str {
     match turn.prompt.by {
         PromptBy::User | PromptBy::Sdk | PromptBy::Agent => &turn.prompt.text,
@@ -141,8 +140,7 @@ fn episode(turns: &[Turn], driven: &[bool]) -> Episode {
     }
 }
 
-/// Returns the request in the words of a prompt: the title of the plan that it hands over, or its text without
-/// material.
+/// Returns the request in a prompt: the title of the plan that it contains, or its text without material.
 pub fn asked(prompt: &str) -> String {
     handed_plan(prompt).unwrap_or_else(|| plain(&request(first_lines(prompt))))
 }
@@ -151,7 +149,7 @@ pub fn asked(prompt: &str) -> String {
 fn first_lines(prompt: &str) -> &str {
     let log = words::LOG.find(prompt).map(|found| found.start());
     let head = prompt[..log.unwrap_or(prompt.len())].trim();
-    // A log that begins in the middle of a line follows a colon.
+    // A log that begins in the middle of a line is preceded by a colon.
     let head = match head.find(": ") {
         Some(at) if log.is_some() && head.len() - at > PASTED_BYTES_MIN => head[..at].trim(),
         _ => head,
@@ -160,7 +158,7 @@ fn first_lines(prompt: &str) -> &str {
     &head[..head.floor_char_boundary(PROMPT_BYTES_MAX)]
 }
 
-/// Returns the text of a prompt other than the words of the request; `None` without a log.
+/// Returns the text of a prompt after the words of the request; `None` if it contains no log.
 fn pasted(prompt: &str) -> Option<&str> {
     let prompt = prompt.trim_start();
     words::LOG.find(prompt)?;
@@ -168,13 +166,13 @@ fn pasted(prompt: &str) -> Option<&str> {
     Some(rest.trim_start_matches([':', ' ', '\n'])).filter(|rest| !rest.is_empty())
 }
 
-/// Minimum length of a text after a colon in front of a log to count as pasted, too.
+/// Minimum size in bytes of text between a colon and a log to count as pasted as well.
 const PASTED_BYTES_MIN: usize = 80;
 
-/// Maximum length of the request in a prompt; the rest is pasted.
+/// Maximum size in bytes of the request in a prompt. The rest counts as pasted.
 const PROMPT_BYTES_MAX: usize = 1200;
 
-/// Returns the commits of some steps; a repeated attempt replaces the one before.
+/// Returns the commits in some steps. A repeated attempt replaces the previous one.
 pub fn commits_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Commit> {
     let mut commits: Vec<Commit> = Vec::new();
     for step in steps {
@@ -189,8 +187,8 @@ pub fn commits_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Commit> {
     commits
 }
 
-/// Returns the sentences that the user typed. A program's prompt, given in the user's place, only shows what a session
-/// was about, so it has none; neither has a plan that was handed over.
+/// Returns the sentences that the user typed. A program's prompt in place of the user's, and a plan that a prompt
+/// contains, have none.
 fn statements(turns: &[Turn], driven: &[bool]) -> Vec<TypedSentence> {
     let mut statements = Vec::new();
     for (turn, _) in turns.iter().zip(driven).filter(|(_, driven)| !**driven) {
@@ -216,7 +214,7 @@ fn say(statements: &mut Vec<TypedSentence>, text: &str, uuid: &str, at: Timestam
     }
 }
 
-/// Of a pasted log, the lines that say what went wrong.
+/// Adds the lines of a pasted log that describe the problem.
 fn say_log(statements: &mut Vec<TypedSentence>, prompt: &str, uuid: &str, at: Timestamp) {
     let Some(pasted) = pasted(prompt) else { return };
     let mut seen: Vec<String> = Vec::new();
@@ -241,10 +239,10 @@ fn say_log(statements: &mut Vec<TypedSentence>, prompt: &str, uuid: &str, at: Ti
     }
 }
 
-/// Paragraph number of pasted text.
+/// Paragraph number that marks pasted text.
 const PASTED: usize = usize::MAX;
 
-/// Characters of a log line, and lines of a log, that are kept.
+/// Maximum number of characters of a log line, and of lines of a log, that are kept.
 const LOG_CHARS_MAX: usize = 200;
 const LOG_LINES_MAX: usize = 4;
 

@@ -1,5 +1,5 @@
-//! Fixes: a call failed, a change was made, the same call passed. Or a command was invoked wrongly and failed, and
-//! another one achieved its purpose.
+//! Fixes: a call failed, something was changed, and the same call passed. Or a wrongly invoked command failed, and
+//! another command achieved its purpose.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -17,20 +17,20 @@ use super::words::names_machine;
 use super::{Roots, paths, shell, words};
 use crate::transcript::session::{Call, Input, Session, Step, StepKind};
 
-/// Maximum number of steps after a failure in which its cure is searched.
+/// Maximum number of steps after a failure in which its cure is searched for.
 pub const REACH_STEPS: usize = 60;
 
-/// Maximum number of calls after a wrongly invoked command in which the right one is searched.
+/// Maximum number of calls after a wrongly invoked command in which the right command is searched for.
 const REACH_CALLS: usize = 4;
 
-/// Cures of one session.
+/// Maximum number of cures of one session.
 const CURES_MAX: usize = 12;
 
-/// Characters of an error line, and of a command line.
+/// Maximum number of characters of an error line, and of a command line.
 const ERROR_CHARS_MAX: usize = 90;
 const LINE_CHARS_MAX: usize = 90;
 
-/// Steps of a session. The key of a call is made once, because each failure is compared with all calls.
+/// Steps of a session. The key of each call is computed once, because each failure is compared with all calls.
 struct Steps<'a> {
     all: Vec<&'a Step>,
     keys: Vec<OnceCell<Option<String>>>,
@@ -42,19 +42,19 @@ impl<'a> Steps<'a> {
         Self { keys: vec![OnceCell::new(); all.len()], all }
     }
 
-    /// Returns the key of the call at an index; `None` if there is no call, or it has no key.
+    /// Returns the key of the call at an index; `None` if there is no call, or the call has no key.
     fn key(&self, at: usize) -> Option<&str> {
         let StepKind::Call(call) = &self.all.get(at)?.what else { return None };
         self.keys.get(at)?.get_or_init(|| key(call)).as_deref()
     }
 }
 
-/// A failed call with the data needed to describe it.
+/// A failed call with the data for its description.
 struct FailedCall<'a> {
     at: usize,
     step: &'a Step,
     call: &'a Call,
-    /// Identity of the call: a normalised command, or tool and file.
+    /// Key of the call: a normalised command, or the tool and the file.
     key: String,
     signature: String,
     error: String,
@@ -63,22 +63,22 @@ struct FailedCall<'a> {
 /// Cure of a failure.
 #[derive(Default)]
 struct SeenCure<'a> {
-    /// The step that passed.
+    /// Index of the step that passed.
     at: usize,
-    /// Files changed in between.
+    /// Files that were changed in between.
     files: Vec<&'a str>,
-    /// The command run in between, or instead.
+    /// The command that was run in between, or instead.
     command: Option<String>,
-    /// The mistaken call, as a title names them, where another command was run instead.
+    /// The mistaken call in the form for a title, if another command was run instead.
     wrong: Option<String>,
     /// Whether the file of the call was read in between.
     read: bool,
-    /// The line written by the last edit, if it is a single one.
+    /// The line that the last edit wrote, if it wrote a single line.
     change: Option<String>,
 }
 
-/// Returns whether a call failed near the end of a session and did not pass since: its cure may be in the part after
-/// it.
+/// Returns whether a call failed near the end of a session and did not pass afterwards. Its cure may be in the next
+/// part.
 pub fn fails_at_end(session: &Session) -> bool {
     let steps = Steps::new(session.turns.iter().flat_map(|turn| &turn.steps));
     let count = steps.all.len();
@@ -97,8 +97,8 @@ pub fn fails_at_end(session: &Session) -> bool {
     })
 }
 
-/// Returns the calls of a session that failed, with their cures. Of those that failed in the part before it, the ones
-/// that are cured in it.
+/// Returns the failed calls of a session with their cures. Calls that failed in the previous part are included if they
+/// were cured in this part.
 pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
     let own = session.turns.iter().flat_map(|turn| &turn.steps);
     let steps = Steps::new(session.before.iter().chain(own));
@@ -107,7 +107,7 @@ pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
     let mut cured: BTreeSet<String> = BTreeSet::new();
     for at in 0..steps.all.len() {
         let Some(failure) = failure(&steps, at) else { continue };
-        // A failure that repeats before its cure counts once.
+        // A failure that is repeated before its cure counts once.
         if cures.len() == CURES_MAX || cured.contains(&failure.signature) {
             continue;
         }
@@ -121,7 +121,7 @@ pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
     cures
 }
 
-/// Returns the record of a failure and its cure; `None` if one of their texts contains a path of one machine.
+/// Returns the cure as a record; `None` if one of its texts contains a path of this machine.
 fn cure(
     roots: &Roots,
     steps: &Steps<'_>,
@@ -165,7 +165,7 @@ fn failure<'a>(steps: &Steps<'a>, at: usize) -> Option<FailedCall<'a>> {
     let output = without_status(&call.output);
     let known = passing_lines(steps, &key);
     let line = error_line(call, output, &known)?;
-    // A tool repeats its input; its first line is the error.
+    // Tools repeat their input, so only the first line of their output is the error.
     let told = if matches!(call.input, Input::Shell { .. }) { output } else { line.as_str() };
     let signature = error_signature(told)?;
     if words::TOOL_HABIT.is_match(&line) || words::MISTYPED.is_match(&line) {
@@ -175,7 +175,7 @@ fn failure<'a>(steps: &Steps<'a>, at: usize) -> Option<FailedCall<'a>> {
     Some(FailedCall { at, step, call, key, signature, error })
 }
 
-/// Returns whether a wrongly invoked command had its status hidden by a pipe and printed only its usage.
+/// Returns whether a wrongly invoked command printed only its usage, and a pipe hid its exit status.
 fn is_hidden(call: &Call) -> bool {
     let short =
         call.output.lines().count() <= HIDDEN_LINES_MAX && call.output.len() <= HIDDEN_BYTES_MAX;
@@ -183,11 +183,11 @@ fn is_hidden(call: &Call) -> bool {
     shell && short && !call.failed && words::USAGE.is_match(&call.output)
 }
 
-/// An output longer than this is a result, not a complaint.
+/// Maximum number of lines of such an output. A longer output is a result.
 const HIDDEN_LINES_MAX: usize = 4;
 const HIDDEN_BYTES_MAX: usize = 300;
 
-/// Returns the line that describes the failure: the first line of a tool, the most specific one of a command.
+/// Returns the line that describes the failure: the first line for a tool, the most specific line for a command.
 fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<String> {
     if !matches!(call.input, Input::Shell { .. }) {
         let first = output.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -197,7 +197,7 @@ fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<Strin
     if let Some(found) = marked.filter(|found| !words::GENERIC_ERROR.is_match(&found[1])) {
         return Some(found[1].trim_end_matches(':').to_owned());
     }
-    // Lines that the command also prints when it passes are not the error.
+    // Lines that the command also prints when it passes do not describe the failure.
     let mut lines = telling_lines(output, TELLING_LINES_MAX + known.len());
     lines.retain(|line| !known.contains(line.as_str()));
     lines
@@ -207,7 +207,7 @@ fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<Strin
         .cloned()
 }
 
-/// Returns the lines that look like errors in runs of the same call that passed.
+/// Returns the lines that look like errors in passed runs of the same call.
 fn passing_lines<'a>(steps: &Steps<'a>, key: &str) -> BTreeSet<&'a str> {
     let passing = steps.all.iter().enumerate().filter_map(|(at, step)| match &step.what {
         StepKind::Call(call) if !call.failed => Some((at, call.as_ref())),
@@ -222,13 +222,13 @@ fn passing_lines<'a>(steps: &Steps<'a>, key: &str) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// Lines of passing runs that are compared with.
+/// Maximum number of lines of passed runs that are compared.
 const PASSING_LINES_MAX: usize = 200;
 
-/// Maximum number of lines of an output among which the most specific one is searched.
+/// Maximum number of lines of an output from which the most specific one is selected.
 const TELLING_LINES_MAX: usize = 6;
 
-/// Returns whether a call was cancelled because a parallel one failed; its output has no cause.
+/// Returns whether a call was cancelled because a parallel call failed. Its output does not contain the cause.
 pub fn is_sibling(call: &Call) -> bool {
     call.output.contains("Sibling tool call errored")
         || call.output.contains("parallel tool call") && call.output.contains("errored")
@@ -242,7 +242,7 @@ fn without_status(output: &str) -> &str {
     }
 }
 
-/// Returns the key that identifies a call across runs.
+/// Returns the key that is the same in all runs of a call.
 fn key(call: &Call) -> Option<String> {
     match &call.input {
         Input::Shell { command, .. } => {
@@ -273,7 +273,7 @@ fn seen_cure<'a>(
             return cure.changed(failure).then_some(cure);
         }
         if call.failed {
-            // An unrelated failure: a later pass may be due to its cure.
+            // If an unrelated call fails as well, a later pass may be due to the cure of that failure.
             let unrelated =
                 matches!(call.input, Input::Shell { .. }) && !same && !related(failure, key);
             if unrelated && !is_sibling(call) {
@@ -297,7 +297,7 @@ fn seen_cure<'a>(
 }
 
 impl<'a> SeenCure<'a> {
-    /// Returns whether anything was done that may have made the call pass.
+    /// Returns whether something was done that may be the reason why the call passed.
     fn changed(&self, failure: &FailedCall<'_>) -> bool {
         let retried = matches!(failure.call.input, Input::Edit { .. });
         retried || !self.files.is_empty() || self.command.is_some()
@@ -326,7 +326,7 @@ impl<'a> SeenCure<'a> {
     }
 }
 
-/// Returns the new line of an edit, if it is the only one and has no backtick.
+/// Returns the new line of an edit; `None` if there are several or the line contains a backtick.
 fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     let known: Vec<&str> = old.lines().map(str::trim).collect();
     let mut written =
@@ -339,18 +339,18 @@ fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
 const CHANGE_CHARS_MAX: usize = 100;
 const FILES_MAX: usize = 3;
 
-/// Returns a command line for a description: relative to the working tree, and short.
+/// Returns a command line for a description: shortened, with paths relative to the working tree.
 fn short_line(roots: &Roots, line: &str) -> String {
     cut(&roots.strip(line), LINE_CHARS_MAX)
 }
 
-/// Returns whether a command passed that changes something.
+/// Returns whether a call is a command that passed and changes something.
 pub fn has_changed(call: &Call) -> bool {
     let Input::Shell { command, .. } = &call.input else { return false };
     !call.failed && has_outcome(call) && changes(command)
 }
 
-/// Returns whether a command line changes something, rather than reads or checks.
+/// Returns whether a command line changes something, instead of only reading or checking.
 fn changes(line: &str) -> bool {
     let normal = normalise_command(line);
     match classify(&normal) {
@@ -368,17 +368,17 @@ fn changes(line: &str) -> bool {
     }
 }
 
-/// Share of the words of two command lines from which one is another spelling of the other. Set by hand.
+/// Minimum share of common words for two command lines to be spellings of the same command. The value was set by hand.
 const RELATED_SHARE: f32 = 0.5;
 
 fn related(failure: &FailedCall<'_>, key: &str) -> bool {
     overlap(&word_set(&failure.key), &word_set(key)) >= RELATED_SHARE
 }
 
-/// Returns the mistaken call and the command that did their work.
+/// Returns the mistaken call, and the command that was used instead.
 fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(String, String)> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
-    // A mistyped path teaches nothing.
+    // A mistyped path is not worth remembering.
     if !words::WRONG_USE.is_match(&failure.call.output)
         || failure.key == normalise_command(right)
         || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })
@@ -404,7 +404,7 @@ fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(Stri
                 .filter(|word| word.len() > 2 && known.contains(word));
             (shared.count() >= 2).then(|| (named(roots, failure.call), one_line(right)))
         }
-        // Another tool lacked a requested function; the shell performed it.
+        // Another tool lacked a function, and a command was used instead.
         Input::Other { .. } | Input::Unknown => {
             let asked = word_set(&failure.call.output);
             let right = shell::commands(right).into_iter();
@@ -418,11 +418,12 @@ fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(Stri
 /// A simple command of a line.
 struct SimpleCommand {
     words: Vec<String>,
-    /// Whether it is the only one.
+    /// Whether it is the only command of its line.
     alone: bool,
 }
 
-/// The simple command that an error is about: the only one of its line, or the one whose program the error names.
+/// Returns the simple command that an error is about: the only one of its line, or the one whose program the error
+/// names.
 fn blamed(line: &str, error: &str) -> Option<SimpleCommand> {
     let mut commands = split(line);
     commands.retain(|simple| simple.words.first().is_some_and(|program| program != "cd"));
@@ -442,17 +443,17 @@ fn put(words: &[String]) -> String {
     told.fold(first, |line, (_, word)| format!("{line} {word}"))
 }
 
-/// Returns the first words of a command line, up to one of `asked`.
+/// Returns the first words of a command line, up to a word in `asked`.
 fn head(line: &str, asked: &BTreeSet<String>) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().take(HEAD_WORDS_MAX).collect();
     let at = words.iter().position(|word| asked.contains(*word))?;
     (at > 0).then(|| words[..=at].join(" "))
 }
 
-/// Maximum number of words in which a command line names its action.
+/// Maximum number of words of a command line that name its action.
 const HEAD_WORDS_MAX: usize = 4;
 
-/// Returns whether a call is a command line that is too long to be shown whole.
+/// Returns whether a call is a command line that is too long to be shown in full.
 fn is_long(roots: &Roots, input: &Input) -> bool {
     matches!(input, Input::Shell { command, .. }
         if roots.strip(&one_line(command)).chars().count() > LINE_CHARS_MAX
@@ -464,16 +465,16 @@ fn one_line(command: &str) -> String {
     words::OUTPUT_ONLY.replace_all(line, "").trim().replace('`', "'")
 }
 
-/// Returns whether a signature distinguishes one error from others: by a name, or by enough words.
+/// Returns whether a signature distinguishes its error from others, by a name or by enough words.
 fn is_telling(signature: &str) -> bool {
     let terms = subject_of(signature);
     terms.len() >= TELLING_TERMS_MIN || terms.iter().any(|term| term.contains(['.', '/', '_']))
 }
 
-/// Minimum number of words by which an error is recognised.
+/// Minimum number of words in a signature without a name.
 const TELLING_TERMS_MIN: usize = 3;
 
-/// Describes the change that made the failed call pass, or the command that did its work instead.
+/// Returns a description of the change that made the failed call pass, or of the command that was used instead.
 fn outcome(
     roots: &Roots,
     failure: &FailedCall<'_>,
@@ -497,7 +498,7 @@ fn outcome(
     }
 }
 
-/// Characters of a command in a title.
+/// Maximum number of characters of a command in a title.
 const NAME_CHARS_MAX: usize = 60;
 
 /// Returns the name of a call in a title.
@@ -515,7 +516,7 @@ fn named(roots: &Roots, call: &Call) -> String {
     }
 }
 
-/// Returns the short variable settings in front of a command: without them it may not fail.
+/// Returns the short variable assignments in front of a command, because the command may not fail without them.
 fn variables(command: &str) -> String {
     words::VARIABLES.find(command).map_or(String::new(), |found| found.as_str().to_owned())
 }

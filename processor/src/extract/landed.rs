@@ -1,4 +1,4 @@
-//! Commits that were made in a session, as input of later questions about earlier memories.
+//! Commits that were made in a session. They are input of later questions about earlier memories.
 
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use super::clean::cut;
 use super::episode::commits_of;
 use crate::transcript::session::Session;
 
-/// Characters of the message below its subject.
+/// Maximum number of characters of the message below its subject.
 const BODY_CHARS_MAX: usize = 400;
-/// Commits of a session, the last ones.
+/// Maximum number of commits of a session; the last ones are kept.
 const COMMITS_MAX: usize = 100;
 
 /// A commit that was made in a session.
@@ -18,16 +18,16 @@ const COMMITS_MAX: usize = 100;
 pub struct Landed {
     /// The session.
     pub session: String,
-    /// When.
+    /// The time of the commit.
     pub at: Timestamp,
     /// The first line of its message.
     pub subject: String,
-    /// The beginning of the rest.
+    /// The beginning of the rest of the message.
     pub body: String,
 }
 
 impl Landed {
-    /// Returns the commits of a session in the order of their time, amended ones once.
+    /// Returns the commits of a session ordered by time, without versions that were amended later.
     pub fn of(session: &Session) -> Vec<Self> {
         let steps = session.turns.iter().flat_map(|turn| &turn.steps);
         let mut landed: Vec<Self> = commits_of(steps)

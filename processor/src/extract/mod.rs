@@ -1,8 +1,8 @@
-//! Extraction by rules: the facts of a session that need no reader. Rules write only one kind of memory, standing
-//! wishes in explicit words (`wishes.rs`); a model and people write all others. The results of tool calls are data of
-//! the session (`session_record/`).
+//! Extraction by rules: finds the facts of a session that can be found without reading its text. Rules write only one
+//! kind of memory, standing wishes in explicit words (`wishes.rs`); a model and people write all others. The results of
+//! tool calls are data of the session (`session_record/`).
 //!
-//! Everything here is a pure function of the session: no clock, no disk, no order of processing.
+//! All functions here are pure functions of the session, independent of clock, disk and processing order.
 
 mod clean;
 mod commands;
@@ -40,17 +40,17 @@ pub(crate) use shell::commit_message;
 /// Findings of rules in a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleFindings {
-    /// Standing wishes in explicit words, in the session's order.
+    /// Standing wishes in explicit words, in the order of the session.
     pub wishes: Vec<Draft>,
-    /// Its subject.
+    /// Record of the session.
     pub record: SessionRecord,
 }
 
-/// Returns what rules find in a session. `roots` are the project's working trees.
+/// Returns the findings of the rules in a session. `roots` are the project's working trees.
 pub fn mine(session: &Session, roots: &Roots) -> RuleFindings {
     let record = SessionRecord::of(session, roots);
     let roots = &roots.with_folders(session.turns.iter().map(|turn| turn.cwd.as_str()));
-    // A subagent's prompts are another agent's.
+    // A subagent's prompts are from another agent, not from the user.
     let wishes = if session.agent.is_some() { Vec::new() } else { wishes::mine(session, roots) };
     RuleFindings { wishes, record }
 }
@@ -60,8 +60,8 @@ pub fn has_failure_words(text: &str) -> bool {
     words::FAILS.is_match(text)
 }
 
-/// Returns a memory under another title: its first sentence, with the old title at the end of the text. `None` if the
-/// body has no sentence that is usable as a title.
+/// Returns a memory's text under another title: the title is the first sentence of the body, and the old title is moved
+/// to the end of the body. `None` if the first sentence cannot be a title.
 pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
     let sentences = prose::split(body);
     let first = sentences.iter().position(|sentence| {
@@ -75,7 +75,7 @@ pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
     Some((clean::title(named), sets::join(&parts)))
 }
 
-/// Words of a sentence that can be a title.
+/// Minimum number of words in a sentence that can be a title.
 const RETITLE_WORDS_MIN: usize = 4;
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Finds the sentences of a prompt that its author addresses to Claude. All other text is *material*: pasted or quoted
-//! text, or the text of a task. Material never contains wishes, whatever its wording, and in doubt a sentence is
-//! material.
+//! text, or the text of a task. Material never contains wishes, whatever its wording, and in case of doubt a sentence
+//! is material.
 //!
-//! The decision is structural. Material with marks (a fence, `>`, an element, quotation marks) ends with its marks.
-//! Material in the form of a document (a chat, a log, a mail, a table, code) ends with its paragraph. A pasted
-//! paragraph has neither mark nor form, so the prompt is searched for a sentence that *points* to a text: one that ends
-//! with a colon, works on a text ("translate"), or contains "this", "below", "following". If a prompt points to a text
-//! without marks, only the part that asks for the work is the author's.
+//! The decision depends on structure. Material with marks (a fence, `>`, an element, quotation marks) ends at its
+//! closing mark. Material in the form of a document (a chat, a log, a mail, a table, code) ends with its paragraph. A
+//! pasted paragraph has neither, so the prompt is searched for a sentence that *points* to a text: a sentence that ends
+//! with a colon, asks for work on a text ("translate"), or contains "this", "below", "following". If a prompt points to
+//! a text without marks, only the part that asks for the work is the author's.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,27 +15,28 @@ use super::pattern::{Pattern, pattern};
 use super::wishes::{has_wish, stands};
 use super::words;
 
-/// Minimum number of words in a quotation or an element to count as a statement; fewer are a name or a value.
+/// Minimum number of words in a quotation or an element that counts as a statement. With fewer it is a name or a value.
 const QUOTED_WORDS_MIN: usize = 4;
-/// Bytes of one quotation.
+/// Maximum size of one quotation in bytes.
 const QUOTATION_BYTES_MAX: usize = 4 << 10;
-/// Maximum number of elements whose end is searched.
+/// Maximum number of elements whose end is searched for.
 const ELEMENTS_MAX: usize = 200;
-/// Maximum number of sentences in a paragraph without a request next to a request; more are a document.
+/// Maximum number of sentences in a paragraph next to a request that contains no request itself. A longer paragraph is
+/// a document.
 const BESIDE_SENTENCES_MAX: usize = 3;
-/// Words of such a paragraph.
+/// Maximum number of words in such a paragraph.
 const BESIDE_WORDS_MAX: usize = 60;
 /// Maximum number of characters in the name in front of a statement.
 const LABEL_CHARS_MAX: usize = 24;
-/// Replaces each byte of marked material while a prompt is read.
+/// Placeholder for each byte of material with marks.
 const MASK: char = '\u{1}';
 
-/// Returns the sentences that the author of a prompt addresses to Claude, each in a paragraph of its own.
+/// Returns the sentences that the author of a prompt addresses to Claude, each as a separate paragraph.
 pub fn own_words(prompt: &str) -> String {
     let prompt = CutPrompt::read(prompt);
     let parts = prompt.own_segments().into_iter().flat_map(|at| prompt.parts(at));
     let own = parts.filter(|part| part.is_own).filter_map(|part| {
-        // A wish may quote example words; any other sentence with a quotation passes on another person's words.
+        // A wish may quote example words. In any other sentence, a quotation is another person's words.
         match is_wish(&outside_quotations(&prompt.text[part.range.clone()])) {
             true => {
                 prompt.is_own_wish(&part.range).then(|| prompt.text[part.range].trim().to_owned())
@@ -46,7 +47,7 @@ pub fn own_words(prompt: &str) -> String {
     own.filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Returns the part of a prompt that asks for work, without its material; empty if the prompt is material only.
+/// Returns the part of a prompt that asks for work, without its material; empty if the prompt contains only material.
 pub fn request(prompt: &str) -> String {
     let prompt = CutPrompt::read(prompt);
     let own = prompt.own_segments();
@@ -61,7 +62,7 @@ pub fn outside_quotations(sentence: &str) -> String {
     masked(sentence).chars().filter(|&c| c != MASK).collect()
 }
 
-/// Form of some lines of a prompt.
+/// Form of a group of lines in a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineForm {
     /// Sentences.
@@ -70,7 +71,7 @@ enum LineForm {
     List,
     /// Lines of a document, a chat, a log, a mail, a table or code.
     Formal,
-    /// Material with marks, and nothing else.
+    /// Only material with marks.
     Marked,
 }
 
@@ -84,7 +85,7 @@ struct LineGroup {
 /// A prompt, cut into segments.
 struct CutPrompt<'p> {
     text: &'p str,
-    /// The text with each byte of material with marks masked; offsets are those of the text.
+    /// The text, with each byte of material with marks replaced by a placeholder. Offsets are the same as in the text.
     masked: String,
     segments: Vec<LineGroup>,
 }
@@ -104,7 +105,7 @@ impl<'p> CutPrompt<'p> {
         self.segments.get(at).is_some_and(|segment| segment.form == form)
     }
 
-    /// Returns a part of the text with an ellipsis in place of material with marks.
+    /// Returns a part of the text, with an ellipsis in place of material with marks.
     fn without_marked(&self, range: Range<usize>) -> String {
         let mut told = String::new();
         for (at, c) in self.text[range.clone()].char_indices() {
@@ -117,19 +118,19 @@ impl<'p> CutPrompt<'p> {
         told
     }
 
-    /// Returns the segments of prose.
+    /// Returns the indexes of the segments of prose.
     fn prose(&self) -> Vec<usize> {
         (0..self.segments.len()).filter(|&at| self.is(at, LineForm::Prose)).collect()
     }
 
-    /// Returns the segments that the author addresses to Claude.
+    /// Returns the indexes of the segments that the author addresses to Claude.
     fn own_segments(&self) -> Vec<usize> {
         let prose = self.prose();
         let (Some(&first), Some(&last)) = (prose.first(), prose.last()) else { return Vec::new() };
         let has_document = self.segments.iter().any(|segment| segment.form == LineForm::Formal);
         let lists: Vec<usize> =
             (0..self.segments.len()).filter(|&at| self.is(at, LineForm::List)).collect();
-        // Rules that the author lists: "From now on:" and items.
+        // A list of the author's rules: an introduction such as "From now on:", and items.
         if !has_document && prose == [0] && lists == [1] && self.lists_own_rules(0) {
             return vec![0, 1];
         }
@@ -146,19 +147,21 @@ impl<'p> CutPrompt<'p> {
         let pointing: Vec<usize> = prose.iter().copied().filter(|&at| self.points(at)).collect();
         let asking = self.asking_end();
         if pointing.is_empty() && !has_document && lists.is_empty() {
-            // Next to a request, a sentence for Claude asks for something or is short and addressed to Claude.
+            // Next to a request, a segment is for Claude if it asks for something, or if it is short and addresses
+            // Claude.
             let is_said = |&at: &usize| self.asks(at) || self.is_short(at) && self.is_addressed(at);
             let is_all_said = prose.iter().all(is_said);
             return if is_all_said { prose } else { asking.into_iter().collect() };
         }
-        // The text referred to is after the first segment, or before the last one.
+        // The text that is pointed to follows the first segment, or precedes the last one.
         let is_at_end = pointing.iter().all(|&at| Some(at) == asking);
         let ends_prompt = asking.is_some_and(|at| at == first && at == 0 || at == last);
         if is_at_end && ends_prompt { asking.into_iter().collect() } else { Vec::new() }
     }
 
-    /// Returns whether no part of the prompt attributes a wish to another person: each other sentence addresses Claude,
-    /// none names a source or works on a text, and none after the wish asks about it.
+    /// Returns whether no part of the prompt attributes a wish to another person. This requires that each other
+    /// sentence addresses Claude, that none names a source or asks for work on a text, and that none after the wish
+    /// asks about the wish.
     fn is_own_wish(&self, wish: &Range<usize>) -> bool {
         let shown = (0..self.segments.len()).filter(|&at| !self.is(at, LineForm::Marked));
         let mut others =
@@ -170,7 +173,8 @@ impl<'p> CutPrompt<'p> {
             })
     }
 
-    /// Returns the first sentence at an end of the prompt that asks and contains no wish: either end may be material.
+    /// Returns the first sentence at the beginning or end of the prompt that asks for something and contains no wish.
+    /// Either end may be material.
     fn first_question(&self) -> String {
         let prose = self.prose();
         let ends = prose.first().into_iter().chain(prose.last());
@@ -182,8 +186,8 @@ impl<'p> CutPrompt<'p> {
         asking.next().map_or(String::new(), |range| self.without_marked(range).trim().to_owned())
     }
 
-    /// Returns the one end of the prompt, its first or its last segment of prose, that asks for something; `None` if
-    /// both do, or neither.
+    /// Returns the segment of prose that asks for something: the first or the last one of the prompt; `None` if both
+    /// do, or neither.
     fn asking_end(&self) -> Option<usize> {
         let prose = self.prose();
         let (first, last) = (*prose.first()?, *prose.last()?);
@@ -195,13 +199,13 @@ impl<'p> CutPrompt<'p> {
         }
     }
 
-    /// Returns whether a segment ends with a colon before material without marks.
+    /// Returns whether a segment ends with a colon and material without marks follows.
     fn announces(&self, at: usize) -> bool {
         let is_marked = self.is(at + 1, LineForm::Marked) || at + 1 >= self.segments.len();
         self.of(at).ends_with([':', '：']) && !is_marked
     }
 
-    /// Returns whether a segment mentions a text next to it that has no marks.
+    /// Returns whether a segment points to an adjacent text without marks.
     fn points(&self, at: usize) -> bool {
         let is_marked = self.is(at + 1, LineForm::Marked)
             || at > 0 && self.is(at - 1, LineForm::Marked)
@@ -214,7 +218,7 @@ impl<'p> CutPrompt<'p> {
         self.sentences(at).into_iter().any(|range| asks(self.masked[range].trim()))
     }
 
-    /// Returns whether a segment is as short as a remark next to a request.
+    /// Returns whether a segment is short enough to be a remark next to a request.
     fn is_short(&self, at: usize) -> bool {
         let sentences = self.sentences(at).len();
         sentences <= BESIDE_SENTENCES_MAX && count(self.of(at)) <= BESIDE_WORDS_MAX
@@ -225,7 +229,7 @@ impl<'p> CutPrompt<'p> {
         ADDRESSED.is_match(self.of(at))
     }
 
-    /// Returns whether a segment announces rules of the author's own.
+    /// Returns whether a segment introduces rules of the author.
     fn lists_own_rules(&self, at: usize) -> bool {
         let head = self.of(at);
         head.ends_with([':', '：']) && OWN_RULES.is_match(head) && !WORKS_ON_TEXT.is_match(head)
@@ -242,12 +246,13 @@ impl<'p> CutPrompt<'p> {
         sentences.map(|sentence| start + sentence.start..start + sentence.end).collect()
     }
 
-    /// Returns the parts of a segment that are the author's: sentences that report nothing, and of one that does what
-    /// stands before the report. What a sentence works on, and what is told behind a colon, may be several sentences.
+    /// Returns the parts of a segment that are the author's words: sentences without reported speech, and in a sentence
+    /// with reported speech the text before it. The text after a colon, or the text to work on, may extend over several
+    /// sentences.
     fn parts(&self, at: usize) -> Vec<OwnPart> {
         let sentences = self.sentences(at);
         let text = |range: &Range<usize>| self.masked[range.clone()].trim();
-        // "Story: ... Acceptance: ..." is a form that was filled in.
+        // "Story: ... Acceptance: ..." is a completed form.
         let is_named = |name: &str| !is_own_head(name) && !SPEAKS.is_match(name);
         let named =
             sentences.iter().filter_map(|range| label(text(range))).filter(|it| is_named(it));
@@ -280,7 +285,7 @@ impl<'p> CutPrompt<'p> {
     }
 }
 
-/// A part of a prompt that is its author's.
+/// A part of a prompt that is its author's words.
 struct OwnPart {
     range: Range<usize>,
     /// Whether it is a whole sentence that the author addresses to Claude.
@@ -290,11 +295,11 @@ struct OwnPart {
 /// Reported speech in a sentence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Report {
-    /// It reports nothing.
+    /// There is no reported speech.
     None,
-    /// The reported speech ends with the sentence, or with the marks in it.
+    /// The reported speech ends with the sentence, or with the marks within it.
     Closed,
-    /// The reported speech may continue.
+    /// The reported speech may continue in the next sentence.
     Open,
 }
 
@@ -310,17 +315,17 @@ impl Report {
     }
 }
 
-/// Returns the position of the colon that introduces reported speech or the text that a sentence works on.
+/// Returns the position of the colon before reported speech or before a text to work on; `None` if there is none.
 fn speech_of(sentence: &str) -> Option<usize> {
     let colon = sentence.find(": ").or_else(|| sentence.find('：'));
     let at = colon.or_else(|| sentence.trim_end().strip_suffix(':').map(str::len))?;
     let (head, tail) = (sentence[..at].trim(), &sentence[at..]);
-    // A wish may be introduced by its topic, or by an announcement.
+    // A wish may follow its topic or an introduction.
     let is_own = || is_own_head(head) || !has_wish(tail);
     (is_others(head) || !is_own()).then_some(at)
 }
 
-/// Returns whether the words before a colon are an author's introduction of a wish.
+/// Returns whether the words before a colon are an author's introduction to a wish.
 fn is_own_head(head: &str) -> bool {
     is_topic(head) || stands(head) || SELF.is_match(head) || LEADS_IN.is_match(head)
 }
@@ -330,7 +335,7 @@ fn is_topic(head: &str) -> bool {
     TOPIC.is_match(head) && !OF_DOCUMENTS.is_match(head) && !SPEAKS.is_match(head)
 }
 
-/// Returns whether the words before a colon attribute the following text to another person.
+/// Returns whether the words before a colon attribute the text after it to another person.
 fn is_others(head: &str) -> bool {
     OLD.is_match(head)
         || !SELF.is_match(head)
@@ -358,20 +363,20 @@ fn asks(sentence: &str) -> bool {
         || WORKS_ON_TEXT.is_match(sentence)
 }
 
-/// Returns whether a sentence has words of a wish, or of a habit.
+/// Returns whether a sentence contains words of a wish or of a habit.
 fn is_wish(sentence: &str) -> bool {
     has_wish(sentence) || words::HABIT.is_match(sentence)
 }
 
-/// Returns whether a sentence with a wish is its author's own, and not attributed to another person or meant for a
-/// text.
+/// Returns whether a wish is its author's own, which means neither attributed to another person nor meant to be part of
+/// a text.
 fn is_wish_of_author(wish: &str) -> bool {
-    // Text that a wish wants inserted or shown follows its first words.
+    // A wish may ask for a text to be inserted or shown. That text follows the first words.
     let is_put_in = PUTS_IN.find(wish).is_some_and(|found| match found.start() {
         0 => !is_wish(found.as_str()),
         start => !is_wish(&wish[..start]),
     });
-    // A wish after a request is not a sentence of its own.
+    // A wish after a comma may be part of a request about a text.
     let head = wish.split([',', '，']).next().unwrap_or_default();
     let names_text =
         || head.split(' ').any(|word| ["it", "them", "das", "es", "ça", "lo"].contains(&word));
@@ -383,10 +388,10 @@ fn is_wish_of_author(wish: &str) -> bool {
     !is_put_in && !is_behind_request && !is_material
 }
 
-/// Returns whether a sentence next to a wish addresses Claude about the work and mentions no text or person that may
-/// have expressed the wish.
+/// Returns whether a sentence next to a wish addresses Claude about the work, and mentions no text or person that may
+/// be the source of the wish.
 fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
-    /// Words of a request that names nothing but "it".
+    /// Maximum number of words of a request whose only object is a pronoun such as "it".
     const SHORT_WORDS_MAX: usize = 8;
     if is_wish(sentence) {
         return is_wish_of_author(sentence);
@@ -403,12 +408,12 @@ fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
     is_said && !is_about_wish && !is_material
 }
 
-/// Returns whether a text mentions another text next to it.
+/// Returns whether a text points to an adjacent text.
 fn points(text: &str) -> bool {
     POINTS.find_iter(text).any(|found| {
         let rest = text[found.end()..].trim_start();
         let next: Vec<&str> = rest.split_whitespace().take(2).collect();
-        // "This bug" is no text, and neither is "this project".
+        // "This bug" and "this project" do not point to a text.
         let is_of_code = next.iter().any(|word| {
             let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
             OF_CODE.contains(&word.trim_end_matches('s')) || OF_CODE.contains(&word.as_str())
@@ -417,7 +422,7 @@ fn points(text: &str) -> bool {
     })
 }
 
-/// Counts words; in scripts without spaces two characters count as one.
+/// Returns the number of words. In scripts without spaces, two characters count as one word.
 pub fn count(text: &str) -> usize {
     let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
     let is_dense = |c: &char| matches!(u32::from(*c), 0x3040..=0x30FF | 0x3400..=0x9FFF);
@@ -425,7 +430,7 @@ pub fn count(text: &str) -> usize {
     words.map(of_word).sum()
 }
 
-/// Masks material with marks: elements, fences, quoted lines, and quotations.
+/// Replaces material with marks by placeholders: elements, fenced text, quoted lines, and quotations.
 fn masked(text: &str) -> String {
     let mut masked = text.to_owned();
     for find in [elements, fences, quoted_lines, quotations] {
@@ -447,8 +452,8 @@ fn masked(text: &str) -> String {
     masked
 }
 
-/// Finds elements: `<article>...</article>`. An element that opens on a line of its own and is not closed extends to
-/// the end.
+/// Returns the ranges of elements: `<article>...</article>`. An element that opens on a separate line and is not closed
+/// extends to the end.
 fn elements(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut done = 0;
@@ -473,7 +478,7 @@ fn elements(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Finds fenced lines; an unclosed fence extends to the end.
+/// Returns the ranges of fenced lines. An unclosed fence extends to the end.
 fn fences(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open: Option<(usize, &str)> = None;
@@ -492,13 +497,13 @@ fn fences(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Finds lines that are quoted by `>`.
+/// Returns the ranges of lines that start with `>`.
 fn quoted_lines(text: &str) -> Vec<Range<usize>> {
     let quoted = lines(text).filter(|(_, line)| line.trim_start().starts_with('>'));
     quoted.map(|(start, line)| start..start + line.len()).collect()
 }
 
-/// Finds quotations of several words, with their marks.
+/// Returns the ranges of quotations of several words, including their marks.
 fn quotations(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut done = 0;
@@ -507,7 +512,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let Some((end, mark)) = quotation_end(text, at, c, closing) else { continue };
-        // Direct speech may be short.
+        // Direct speech after a colon may be short.
         let is_speech = text[..at].ends_with(": ");
         if is_speech || count(&text[at + c.len_utf8()..end]) >= QUOTED_WORDS_MIN {
             done = end + mark.len_utf8();
@@ -517,7 +522,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns the end of a quotation that opens at `at`: its closing mark.
+/// Returns the end of a quotation that opens at `at`, and its closing mark; `None` if it is not closed.
 fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<(usize, char)> {
     let is_plain = matches!(open, '"' | '\'' | '`' | '‘' | '»');
     let before = text[..at].chars().next_back();
@@ -533,12 +538,12 @@ fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<
         closing.contains(c) && (!is_plain || after.is_none_or(|c| !c.is_alphanumeric()))
     };
     let (end, mark) = inner.char_indices().find(closes)?;
-    // A mark that closes nothing would swallow the paragraphs after it.
+    // An apostrophe that opens no quotation could otherwise match one in a later paragraph.
     let crosses = is_plain && inner[..end].contains("\n\n");
     (!crosses).then_some((at + open.len_utf8() + end, mark))
 }
 
-/// Returns the lines with their offsets.
+/// Returns the lines with their byte offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -548,12 +553,12 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Cuts a masked text into segments.
+/// Cuts a text with placeholders into segments.
 fn segments(text: &str) -> Vec<LineGroup> {
     let mail = mail_lines(text);
     let labelled = lines(text).filter(|(_, line)| label(line).is_some()).count() > 1;
     let mut segments: Vec<LineGroup> = Vec::new();
-    // Whether the next line goes on with the paragraph of the last one.
+    // Whether the next line continues the current paragraph.
     let mut goes_on = false;
     for (number, (start, line)) in lines(text).enumerate() {
         if line.trim().is_empty() {
@@ -563,7 +568,7 @@ fn segments(text: &str) -> Vec<LineGroup> {
         let range = start..start + line.len();
         let last = segments.last_mut().filter(|_| goes_on);
         let form = match last.as_ref().map(|last| last.form) {
-            // A document goes on to the end of its paragraph.
+            // A document extends to the end of its paragraph.
             Some(LineForm::Formal) => LineForm::Formal,
             _ if mail[number] || labelled && label(line).is_some() => LineForm::Formal,
             Some(LineForm::List) if line.starts_with([' ', '\t']) => LineForm::List,
@@ -584,9 +589,9 @@ fn segments(text: &str) -> Vec<LineGroup> {
     segments
 }
 
-/// Returns whether a line continues the sentence of the lines above it, which were broken because of their length.
+/// Returns whether a line continues the sentence of the line above it, which was wrapped.
 fn is_broken(above: &str, line: &str) -> bool {
-    /// Characters of a line that was broken because it was long.
+    /// Minimum number of characters of a wrapped line.
     const LONG_CHARS_MIN: usize = 50;
     let ends = ['.', '!', '?', ':', '…', ';', '。', '！', '？', '：', '"', '”', '»', ')', MASK];
     let last = above.lines().next_back().unwrap_or_default();
@@ -609,22 +614,22 @@ fn form_of(line: &str) -> LineForm {
     }
 }
 
-/// Returns the name at the start of a line of a chat or a list of statements.
+/// Returns the name at the start of a line in a chat or in a list of statements; `None` if there is none.
 fn label(line: &str) -> Option<&str> {
     let found = NAMED_LINE.captures(line)?;
     let name = found.get(1).or(found.get(2))?;
     (name.as_str().chars().count() <= LABEL_CHARS_MAX).then(|| &line[name.range()])
 }
 
-/// Returns whether a line greets Claude, or is a greeting without a name.
+/// Returns whether a line greets Claude, or greets without a name.
 fn is_greeting(line: &str) -> bool {
     GREETING.is_match(line) && (TO_CLAUDE.is_match(line) || count(line) == 1)
 }
 
-/// Returns for each line whether it is part of a mail: from its head on, or from its greeting to its farewell and the
-/// name below that.
+/// Returns for each line whether it is part of a mail. A mail extends from its header to the end, or from its greeting
+/// to its closing and the name below that.
 fn mail_lines(text: &str) -> Vec<bool> {
-    /// Lines of a name and an address below a farewell.
+    /// Maximum number of lines with name and address below the closing of a mail.
     const NAME_LINES_MAX: usize = 3;
     let lines: Vec<&str> = lines(text).map(|(_, line)| line).collect();
     let mut mail = vec![false; lines.len()];
@@ -639,7 +644,7 @@ fn mail_lines(text: &str) -> Vec<bool> {
     if let Some(at) = farewell {
         let below = lines[at + 1..].iter();
         let named = below.take(NAME_LINES_MAX).take_while(|line| !line.trim().is_empty()).count();
-        // Without a greeting it begins below the paragraph of the author.
+        // Without a greeting, the mail begins after the first paragraph, which is the author's.
         let gap = lines[..at].iter().position(|line| line.trim().is_empty());
         let first = greeting.filter(|&first| first < at).or(gap).unwrap_or(at);
         mail[first..=at + named].fill(true);
@@ -649,7 +654,7 @@ fn mail_lines(text: &str) -> Vec<bool> {
     mail
 }
 
-/// Returns the sentences of a masked paragraph, also if none starts with a capital letter.
+/// Returns the sentences of a paragraph with placeholders, even if no sentence starts with a capital letter.
 fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -665,7 +670,7 @@ fn sentences(text: &str) -> Vec<Range<usize>> {
             }
             '。' | '！' | '？' => true,
             '\n' => text[start..at].trim_end().ends_with(['.', '!', '?', ':']),
-            // Marks within which a sentence ends close a sentence of their own.
+            // Closing marks that follow the end of a sentence belong to that sentence.
             _ => false,
         };
         if is_end && end > start {
@@ -690,7 +695,8 @@ fn is_abbreviation(text: &str) -> bool {
     text.ends_with('.') && (is_number || known.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// Returns whether a sentence may begin after another one: with a capital letter, or with a small one if that one did.
+/// Returns whether a sentence may begin after another one: with a capital letter, or with a small letter if the other
+/// sentence did.
 fn begins_sentence(rest: &str, before: &str) -> bool {
     let is_small = |text: &str| text.trim_start().starts_with(char::is_lowercase);
     !is_small(rest) || is_small(before)
@@ -699,7 +705,7 @@ fn begins_sentence(rest: &str, before: &str) -> bool {
 /// Nouns for texts that are written for readers.
 const TEXT: &str = r"(?:(?:e-?)?mails?|messages?|tickets?|letters?|articles?|posts?|threads?|transcripts?|tweets?|texts?|paragraphs?|sentences?|minutes|polic(?:y|ies)|spec(?:ification)?s?|assignments?|poems?|haikus?|stor(?:y|ies)|speech(?:es)?|ads?|adverts?|announcements?|notices?|clauses?|contracts?|licen[cs]es?|faqs?|subtitles?|lyrics|quotes?|quotations?|snippets?|repl(?:y|ies)|excerpts?|translations?|chats?|conversations?|instructions|guidelines|readme|handbooks?|wiki|feedback|reviews?|reports?|interviews?|surveys?|dialogues?|scripts? of|recipes?|leaflets?|brochures?|slides|essays?|abstracts?|blurbs?|bios?|captions?|testimonials?)";
 
-/// Returns a pattern with the word `TEXT` in it.
+/// Returns a pattern in which `TEXT` is replaced by these nouns.
 fn with_text(text: &str) -> Pattern {
     pattern(&text.replace("TEXT", TEXT))
 }
@@ -708,14 +714,14 @@ macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $make:ident($text:expr $(,)?);)*) => {
         $($(#[$doc])* static $name: LazyLock<Pattern> = LazyLock::new(|| $make($text));)*
 
-        /// Every pattern of this file, for the test that compares their forms.
+        /// All patterns of this file, for the test that compares their forms.
         #[cfg(test)]
         pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[$(&$name),*];
     };
 }
 
 patterns! {
-    /// Another person, or their statement: one line for each language.
+    /// Another person, or their statement. Each language has one line.
     SOURCE = pattern(r"(?ix)\b(?:the|an?|our|my|your|his|her|their|this|some|one|from|by)\ (?:(?:new|old|other|senior|former)\ )?(?:customers?|clients?|boss|managers?|bosses|colleagues?|co-?workers?|team\ ?mates?|interns?|consultants?|contractors?|reviewers?|suppliers?|competitors?|lawyers?|auditors?|legal|compliance|hr|qa|cto|ceo|po|product\ owner|stakeholders?|friends?|brother|sister|wife|husband|mother|father|mum|mom|dad|grandma|grandpa|teacher|professor|landlord|neighbou?rs?|tenants?|character|narrator|hero|villain|captain|other\ (?:session|model|agent|claude))\b
         |\b(?:compliance|legal|chatgpt|gpt-?[0-9]\w*|copilot|gemini|grandma|grandpa|somebody|someone|anybody|anyone|everybody\ says|people\ say)\b|\b(?:wrote|told|said|says|asked|mailed|emailed|pinged|insists|insisted|claims|mentioned|quote[sd]?|dictated?)\b
         |\b(?:der|die|den|dem|vom|von|ein\w*|mein\w*|unser\w*|sein\w*|ihr\w*)\ (?:chef\w*|kund\w+|kolleg\w*|vorgesetzte\w*|mandant\w*|praktikant\w*|berater\w*|lieferant\w*|freund\w*|oma|opa|figur)\b|\b(?:zitat|jemand|meinte|sagte|sagt|schrieb|schreibt)\b
@@ -730,22 +736,22 @@ patterns! {
         |\b(?:juste\ un\ test|pas\ (?:au\ sérieux|sûr|décidé)|imagine\w*|suppos\w*|peut-être|ignore\w*)\b
         |\b(?:solo\ (?:una\ prueba|un\ test)|en\ serio|imagina\w*|supon\w*|quizás?|tal\ vez|no\ (?:estoy\ segur[oa]|he\ decidido)|sul\ serio|immagina|supponi|forse|non\ ho\ deciso|só\ um\ teste|a\ sério|imagine|suponha|talvez)\b
         |テスト(?:です|だ|入力)|冗談|仮に|もし|かもしれ|まだ決め|测试一下|开玩笑|假设|如果|也许");
-    /// The author speaks in a role, as in a user story.
+    /// The author speaks in a role, as in a user story ("As an admin, I ...").
     ROLE = pattern(r"(?ix)^\W*(?:[\p{Lu}0-9-]+:?\ )?(?:as\ an?\ [\w\ -]{2,30}?,?\ I\b|als\ [\p{L}\ -]{2,30}?\ (?:möchte|will|kann)\ ich\b|en\ tant\ qu|como\ \p{L}+,?\ (?:quiero|quero)\b|come\ \p{L}+,?\ voglio\b)|として、?私は");
-    /// A verb of output right before words of a wish: a text has them, not the author.
+    /// A verb of output directly before words of a wish. The words belong to a text, and the wish is not the author's.
     PUTS_IN = pattern(r"(?ix)\b(?:repl(?:y|ies)|say|says|saying|read|reads|reading|contains?|includes?|states?|stating|print|prints|display|displays|shows?|orders?|goes|begins|starts|ends|called|titled|text|slogan|label|motto|is|write|writes|write\ that|schreib\w*\ dass|sagt|steht|lautet|heißt|dit|dise|dice|diga|dica|diz|diga)\b[\s:,]*(?:(?:that|dass|que|che)\ )?(?:[\w.-]+\ ){0,2}?(?:please\ |must\ |should\ )?(?:from\ now|always\b|never\b|going\ forward|ab\ (?:jetzt|sofort)|immer\b|nie(?:mals)?\b|à\ partir|désormais|toujours\b|jamais\b|a\ partir|siempre\b|nunca\b|d['’]ora|sempre\b|mai\b)|と(?:答え|返|表示|書)|という");
-    /// Words of a wish that begin with a capital inside a sentence: it is quoted without marks.
+    /// Words of a wish with a capital letter inside a sentence. They are a quotation without marks.
     STARTS_INSIDE = pattern(r"[\p{L}\p{N}),]\s+(?:From (?:now|here|today)|Always|Never|Going forward|In (?:the )?future|Please|Remember|Whenever|Do not|Don['’]t|Ab (?:jetzt|sofort|heute)|Immer|Niemals|Nie|Künftig|À partir|Désormais|Toujours|Jamais|A partir|Siempre|Nunca|D['’]ora|Sempre|Mai|Da (?:ora|oggi)|De agora)\s");
-    /// A request for the meaning of a text.
+    /// A request to explain a text.
     EXPLAINS = pattern(r"(?ix)^\W*(?:please\ |can\ you\ |could\ you\ )?(?:explain|interpret|decode|discuss|continue|analy[sz]e|rate|comment|guess|react|erklär\w*|deute|expli\w+|spiega\w*|interpret\w*|comenta\w*|continu\w*)\b|説明|解释|続き");
-    /// A request that names nothing but a pronoun.
+    /// A pronoun as the only object of a request.
     PRONOUN = pattern(r"(?i)\b(?:it|this|that|these|those|them|one|some|each|both|es|das|dies\w*|daraus|davon|ça|cela|ceci|en|lo|esto|eso|questo|quello|isto|isso)\b|これ|それ|这个|它");
     /// A text for readers, or a part of one.
     NAMES_TEXT = with_text(r"(?ix)\b(?:TEXT|notes?|docs?|documentation|changelog|slogans?|banners?|toasts?|prompts?|taglines?|posters?|signs?|labels?|tooltips?|memos?|scenes?|characters?|dialogs?|action\ items|acceptance\ criteria|versions?\ of\ it|(?:catchier|shorter|nicer|better|funnier|longer|simpler)\ versions?|inbox|slack|memes?|jokes?|songs?|acts?|user\ stor\w+|claude\.md|contributing\w*|agents\.md|cursor\ rules?|(?:lint|eslint)\ rules?|style\ guide|commit\ that|homework
         |e-?mails?|nachricht\w*|brief\w*|text\w*|satz|sätze|gedicht\w*|geschichte|anleitung|protokoll|aushang|schild|zitat|courriels?|lettres?|texte|phrases?|poèmes?|histoire|affiche|compte\ rendu|cartas?|textos?|frases?|poemas?|historia|cartel|actas?|lettera|testo|frase|poesia|storia|cartello|verbale|mensagem|mensagens|texto|história)\b|メール|手紙|文章|文|詩|物語|議事録|看板|邮件|信|句|诗|故事|메일|글");
     /// A remark to Claude next to a request.
     INTERJECTS = pattern(r"(?ix)^\W*(?:ok(?:ay)?|yes|yep|no|nope|hey|hi|hello|thanks|thank\ you|great|good|nice|perfect|cool|all\ ?right|fine|sorry|well|right|true|not\ like|one\ more|two\ more|another\ thing|btw|by\ the\ way|also|ja|nein|gut|danke|super|übrigens|oui|non|merci|parfait|sí|gracias|perfecto|sì|grazie|perfetto|sim|não|obrigad[oa]|perfeito|dzięki|спасибо)\b[^.]{0,60}[.!,…:]*$|[,;]\ (?:so\ )?(?:please|can\ you|could\ you|bitte|por\ favor|per\ favore)\b|^\W*(?:はい|いいえ|ありがとう|了解|好的|谢谢|네|감사)");
-    /// A sentence that asks for work on a text, in the languages in which standing wishes are recognised.
+    /// A sentence that asks for work on a text, in all languages in which standing wishes are recognised.
     WORKS_ON_TEXT = with_text(r"(?ix)^\W*(?:(?:please|now|then|and|also|ok(?:ay)?|so|can|could|would|will|you|i|we|need|needs?|want|have|like|to|help|me|us|just|quickly|kannst|könntest|du|bitte|mir|peux|peut|tu|pouvez|vous|puedes|podrías|por|favor|você|pode|puoi|potresti|per|favore|kun|je|możesz|czy|можешь|пожалуйста)\b[\s,.!:-]*)*(?:
         (?:turn|make|convert|change|bring|put)\b.{1,80}\binto\b|translate|summari[sz]e|proof-?read|rephrase|reword|paraphrase|spell-?check|shorten|condense|classify|transcribe|rewrite|polish|punctuate|
         (?:fix|correct|check|review|improve|revise|clean\ up|edit)\b.{0,40}\b(?:grammar|spelling|typos?|wording|punctuation|style|tone|docstring|comment|label|heading|caption|title|TEXT)\b|
@@ -758,33 +764,33 @@ patterns! {
         vertaal\w*|herschrijf\w*|corrigeer\w*|vat\b.{0,60}\bsamen|przetłumacz\w*|streść|streszcz\w*|popraw\w*|zredaguj\w*|skróć|odpowiedz\w*|odpisz\w*|
         přelož\w*|shrň\w*|oprav\w*|översätt\w*|oversæt\w*|oversett\w*|sammanfatta\w*)\b
         |\b(?:переведи\w*|перевести|исправь\w*|перефразируй\w*|отредактируй\w*|сократи\w*|переклади\w*|перекласти|çevir\w*|özetle\w*|düzelt\w*)\b|翻訳|要約|訳して|校正|添削|書き直|翻译|翻譯|总结|總結|概括|润色|校对|改写|번역|요약|교정|고쳐");
-    /// Words that point to a text next to them.
+    /// Words that point to an adjacent text.
     POINTS = with_text(r"(?ix)\b(?:this|these|those)\b|\bthat\ TEXT\b|\b(?:below|above|as\ follows|following|attached|pasted|quoted)\b|\bhere(?:['’]s|\ is|\ are|\ comes?)\b|\bis\ here\b|^\W*that(?:['’]s|\ is)\ (?:what|how)\b|^\s*\^|\b(?:he|she|they)\ (?:wants?|says?|means?|asks?|wrote|talk\w*)\b|\bare\ they\ (?:talking|saying|asking)\b|\b(?:his|her|their)\ (?:points?|comments?|questions?|requests?|TEXT)\b
         |\b(?:the|our|my|an?|[\p{L}]+['’]s)\s+(?:[\w-]+\s+){0,2}?TEXT\b
         |\bdies(?:e[rmns]?)?\b|\bfolgende[rmns]?\b|\bunten\b|\bobige[rmns]?\b|\bhier\ (?:ist|sind|kommt)\b|\b(?:cet|cette|ces)\b|\bce\ (?:message|mail|courriel|texte|compte|billet|document)\b|\bci-(?:dessous|dessus|joint)\b|\bsuivante?s?\b|\bvoici\b
         |\b(?:esta|estos|estas|este)\b|\bsiguientes?\b|\b(?:abajo|abaixo|acima)\b|\b(?:essa|esse|estes|essas?)\b|\bseguintes?\b|\bquest[oaie]\b|\bseguent[ei]\b|\bsotto\b|\becco\b|\b(?:deze|dit|hieronder|onderstaande|bovenstaande)\b
         |\b(?:ten|tę|tego|tej|tych|te)\b|\bponiższ\w+|\bnastępując\w+|\bpowyższ\w+|\b(?:poniżej|oto)\b|\b(?:tento|tuto|toto|níže)\b|\bnásledující\w*|\b(?:denna|detta|dessa|följande|nedan|denne|dette|disse|følgende|nedenfor)\b
         |\bэт(?:от|у|ой|и|ого|их|о)\b|\bследующ\w+|\b(?:ниже|вот|цей|цю|нижче)\b|\b(?:şu|bu|aşağıdaki|yukarıdaki|şunu|bunu)\b|次の|この|以下|下記|上記|これを|这个|这段|这封|这篇|这些|下面|上面|以上|다음|아래|이\ (?:글|메일|문장|내용)");
-    /// Words to Claude, or about the project that it works in.
+    /// Words that address Claude or are about the project that it works in.
     ADDRESSED = pattern(r"(?ix)\b(?:in|for|throughout|of)\ (?:this|my|our)\ (?:\w+\ )?(?:repo(?:sitory)?|project|code\ ?base|code|session|workspace)\b|\bI(?:['’]d|\ would|\ do\ not|\ don['’]?t|\ never|\ always)?\ (?:want|like|need|expect|prefer)\b.{0,60}\byou\b|\b(?:tell|ask|asking|show|give|answer|remind|warn|let)\ me\b|\bmy\ code\b|\byour\ (?:answers?|repl(?:y|ies)|code|changes?|commits?|summar(?:y|ies)|comments?|work|messages?|plans?)\b
         |\b(?:when(?:ever)?|every\ time|each\ time|before|after|if)\ you\ (?:write|add|change|touch|edit|commit|push|run|create|rename|delete|remove|finish|report|fix|make|use|install|refactor|test|start|generate|move)\b|\bclaude\b
         |\bin\ diesem\ (?:projekt|repo)|\b(?:frag|sag|zeig|antworte)e?\ mir\b|\bfrag\ mich\b|\bdans\ ce\ (?:projet|dépôt)|\b(?:dis|demande|montre|réponds)-moi\b|\ben\ este\ (?:proyecto|repositorio)|\b(?:dime|pregúntame|muéstrame|respóndeme)\b|\bneste\ (?:projeto|repositório)|\bin\ questo\ (?:progetto|repository)|\bw\ tym\ (?:projekcie|repozytorium)|このプロジェクト|このリポジトリ|这个项目|这个仓库");
-    /// A request in the languages that are no English.
+    /// A request in languages other than English.
     ASKS = pattern(r"(?ix)^\W*(?:(?:und|jetzt|nun|et|maintenant|y|ahora|e|agora|ora|en|nu|i|a|teraz|и|теперь|bitte|por\ favor|per\ favore|proszę|пожалуйста)\b[\s,]*)*(?:kannst\ du|könntest\ du|schreib|mach|füge|benenne|ändere|prüf|erklär|such|finde|lösche|erstelle|bau|repariere|zeig
         |peux-tu|pouvez-vous|écris|ajoute|explique|cherche|trouve|supprime|crée|renomme|montre|vérifie|extrais
         |puedes|escribe|añade|agrega|explica|busca|borra|crea|pasa|cambia|muestra|comprueba|haz|pode|escreva|adicione|explique|procure|apague|crie|mude|mostre|faça|puoi|scrivi|aggiungi|spiega|cerca|cancella|mostra|fai
         |kun\ je|schrijf|voeg|leg|zoek|verwijder|maak|toon|napisz|dodaj|usuń|sprawdź|zmień|stwórz|czy\ możesz|pokaż|zrób|напиши|добавь|удали|проверь|сделай|объясни|найди|можешь|покажи)\w*\b
         |\b(?:misin|mısın|musun)\b|(?:ください|下さい|くれますか|お願いします)[。\s]*$|^\W*(?:请|帮我)|(?:주세요|해줘)[.\s]*$|^\W*(?:turn|make|use|put|save|parse|group|answer|start|just|get|pull|list|tell|give|summari[sz]e|translate|delete|keep|name|count|see|apply|adapt|link|deploy|send|print|help|tidy|collect|cut|look\ up|compare|format|check|which|what|how|why|where|when|who|is|are|does|do|did|can|could|should)\b");
-    /// Before a colon: another person is the author of the following text.
+    /// Before a colon: words that attribute the text after it to another person.
     SPEAKS = pattern(r"(?ix)^\W*(?:it|they|he|she)\b|\b(?:goes|went|went\ like)\b|\b(?:wrote|writes|said|says|stated|states|reads|commented|comments\ that|replied|replies|answered|claims|claimed|complained|reported|demands|demanded|posted|sent|forwarded|told\ (?:me|us)|asked\ (?:me|us)|recommends|advises|suggests|according\ to
         |schrieb|schreibt|sagt|sagte|meint|meinte|steht|écrit|dit|escribió|escribe|dijo|dice|scrive|scritto|escreveu|escreve|disse|diz|schreef|schrijft|zegt|zei|napisała?|pisze|powiedziała?|mówi|пишет|написала?|говорит|сказала?|yazdı|yazmış|diyor|dedi)\b|写道|说|写了|曰く|書いて|言って|によると");
-    /// The author refers to their own words.
+    /// The author refers to their own statement.
     SELF = pattern(r"(?i)\b(?:I|we)\s+(?:\w+\s+){0,2}(?:wrote|write|said|say|told|asked|agreed|mentioned|stated|repeat)\b|\bmy\s+(?:\w+\s+){0,2}(?:rules?|conventions?|wish(?:es)?|preferences?)\b|\b(?:ich|wir)\s+(?:sagte|schrieb)|\bnote to (?:self|you)\b");
     /// Before a colon: a few words that name the topic of a wish.
     TOPIC = pattern(r"(?i)^\W*(?:(?:in|for|about|with|on)\s+(?:[\w-]+\s+){0,4}[\w-]+|(?:[\p{L}-]+\s+){0,2}[\p{L}-]*[^\Ws]s)$");
-    /// Words for parts of a document.
+    /// Words for the parts of a document.
     OF_DOCUMENTS = pattern(r"(?i)\b(?:requirements|rules|instructions|guidelines|criteria|terms|conditions|notes|minutes|values|principles|lyrics|news|answers|results|lines|examples|options|tips|hints|details|contents|quotes|comments|thoughts|ideas|inputs|outputs|texts|words|sentences|this|these|those|following|below)\b");
-    /// Before a colon: words that lead in a wish.
+    /// Before a colon: words that introduce a wish.
     LEADS_IN = pattern(r"(?i)^\W*(?:(?:and|also|but|oh|ok(?:ay)?|so|no|yes|thanks)\b[\s,]*)*(?:(?:a|one|another|two|three|some)\s+(?:\w+\s+){0,2}(?:things?|notes?|points?|wish(?:es)?|requests?|remarks?)\b.*|by the way|btw|p\.?s\.?|in general|generally|remember(?: this)?|please (?:note|remember)|note(?: to (?:self|you).*)?|important|reminder|(?:this is )?(?:how|what) (?:I|we) (?:want|like|agreed|need)\b.*|übrigens|noch (?:was|etwas)|wichtig|bitte merken|merk dir|au fait|à noter|important|por cierto|importante|a propósito|przy okazji|ważne|кстати|важно)\s*$|^\W*no$");
     /// Phrases for an outdated rule.
     OLD = pattern(r"(?ix)\bused\ to\ (?:say|have|do|be|write|require|follow|demand)\b
@@ -793,7 +799,7 @@ patterns! {
         |\bholds?\ no\ longer\b|\bgilt\ nicht\ mehr\b|\bne\ s['’]applique\ plus\b|\bya\ no\ (?:vale|aplica)\b|\bnon\ vale\ più\b|\bnão\ vale\ mais\b");
     /// Before a colon: the owner of the text.
     OWNED = with_text(r"^\W*(?:\w+\s){0,2}?\p{Lu}\w+['’]s\s+(?:\w+\s+)?(?i:TEXT|answer|comment|question|rule|advice)\b[^.]*$");
-    /// Before a colon: a text of a program or of a page.
+    /// Before a colon: the name of a text by a program or on a web page.
     LABEL = pattern(r"(?i)^\W*(?:(?:the|this|its)\s)?(?:commit|pr|pull request|mr|merge request|error|warning|log|lint|review|issue|ticket|release|exception|panic|chat|failure)\s(?:message|description|comment|title|text|line|entry|output|body|subject)\s*$");
     /// A sentence that names its source.
     ACCORDING_TO = pattern(r"(?i)^\W*(?:according to|as per|laut|selon|d['’]après|según|secondo|segundo|według|volgens|по словам|согласно)\b|^\W*(?:根据|據|によると)");
@@ -805,7 +811,7 @@ patterns! {
     /// A clause that reports a statement.
     TELLS_THAT = pattern(r"(?ix)\b(?:says?|said|states?|stated|writes?|wrote|claims?|claimed|announces?|announced|explains?|explained|mentions?|mentioned|requires?|required|recommends?|recommended|advises?|advised|demands?|demanded|insists?|insisted|replied|answered|posted|(?:sent|mailed|emailed)(?:\ (?:around|out|us|me|everyone))?|(?:told|tells|informed|reminded)\ (?:us|me|everyone|everybody|all|them|him|her))\s+that\b
         |\b(?:schreibt|schrieb|sagt|sagte|verlangt|fordert|erklärt|teilte\ mit),?\s+dass\b|\b(?:dit|écrit|exige|demande|précise|annonce)\s+qu(?:e\b|['’])|\b(?:dice|exige|pide|anuncia|diz|pede|anuncia)\s+que\b|\b(?:dice|scrive|chiede|annuncia)\s+che\b|\b(?:mówi|pisze|wymaga),?\s+że(?:by)?\b|\b(?:говорит|пишет|требует),?\s+что(?:бы)?\b");
-    /// A sentence about earlier statements of this session.
+    /// A sentence about earlier statements in this session.
     BETWEEN_US = pattern(r"(?i)^\W*(?:but |and |so |as |like )?(?:you|I|we)\b");
     /// A line of a document: a heading, a table, code, a list of commits, subtitles, or the header of a chat message.
     DOCUMENT = pattern(r#"(?x)^\s{0,3}\#{1,6}\s|^\s*\|.*\||^(?:\ {4}|\t)\s*\S|^\s*\S+\s*-->|^[0-9]+\s*$|^[0-9a-f]{7,40}\s|^\s*§
@@ -815,8 +821,8 @@ patterns! {
         |^\s*@?\p{L}[\w.\ -]{0,24},?\s+\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*$
         |^\s*@?\p{L}[\w.\ -]{0,30}\s(?:commented|wrote|replied|posted|said|asked)\s(?:on\s|at\s|an?\s|[0-9]+\s|yesterday|today|last\s|just\s).{0,40}$
         |^\s*(?:-{2,}|_{2,}|={2,})\s?(?i:original|forwarded|ursprüngliche|weitergeleitete|message|mensaje)"#);
-    /// A line that a program wrote: with the time, a level or a place before the message. A date alone is a person's,
-    /// and so is a warning: programs write that small.
+    /// A line written by a program, with a time, a level or a location before the message. A date alone is typical of a
+    /// person, and so is "Warning" with a capital letter: programs write it in small letters.
     MACHINE_LINE = pattern(r"(?x)^\s*(?:
         \[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T\ ][0-9][0-9]:[0-9][0-9](?::[0-9][0-9](?:[.,][0-9]+)?)?\s?(?:Z|[+-][0-9][0-9]:?[0-9][0-9])?\]?[\s:,|-]
         |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\s+[0-9]{1,2}\s[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\s
@@ -831,24 +837,24 @@ patterns! {
         )");
     /// An item of a list.
     ITEM = pattern(r"^\s*(?:[-*+•◦]\s|\(?(?:[0-9]{1,3}|[A-Za-z])[.)]\s)");
-    /// A line that begins with a name: of a chat, of minutes, of questions and answers.
+    /// A line that begins with a name, as in a chat, in minutes, or in questions and answers.
     NAMED_LINE = pattern(r"^\s*(?:[-*•]\s+)?(?:<([\w.@+-]+)>|@?(\p{L}[\p{L}\p{N}_.'’ -]*?)(?:\s\([^)]{1,20}\))?\s?:)(?:\s|$)");
-    /// A line at the head of a mail or an issue.
+    /// A header line of a mail or an issue.
     FIELD = pattern(r"(?i)^\W{0,4}(?:from|to|cc|subject|date|sent|reply-to|von|an|betreff|gesendet|de|para|à|objet|asunto|oggetto|data|от|кому|тема|title|reporter|reported by|assignee|author|labels?|status|priority|steps to reproduce|expected(?: behaviou?r)?|actual(?: behaviou?r)?)\W{0,3}:");
     /// The first and the last line of a mail.
     GREETING = pattern(r"(?i)^\s*(?:hi|hello|hey|dear|good (?:morning|day)|hallo|guten tag|lieber?|sehr geehrte\w*|bonjour|cher|chère|hola|estimad[oa]s?|ciao|caro|cara|gentile|olá|prezad[oa]s?|cześć|dzień dobry|witam|здравствуйте|привет|您好|你好)\b[^.?:]{0,40}[,!]?\s*$");
     FAREWELL = pattern(r"(?i)^\s*(?:(?:with )?(?:best|kind|warm|many)? ?(?:regards|wishes|greetings)|best|sincerely|yours(?: \w+)?|mit freundlichen grüßen|(?:viele|liebe|beste|schöne) grüße|grüße|gruß|mfg|lg|cordialement|bien à (?:vous|toi)|salutations|(?:un )?saludos?|atentamente|cordiali saluti|distinti saluti|atenciosamente|abraços?|pozdrawiam|с уважением|此致|敬具|よろしくお願い(?:いた)?します)\b[ ,.!]*(?:\p{Lu}\w+.{0,20})?$");
-    /// Thanks below a request.
+    /// Thanks after a request.
     THANKS = pattern(r"(?i)^\s*(?:thanks|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|dzięki|bedankt|спасибо|ありがとう|谢谢)\b.{0,20}$");
-    /// Claude is greeted.
+    /// Claude's name.
     TO_CLAUDE = pattern(r"(?i)\bclaude\b");
-    /// The beginning of an element.
+    /// The opening tag of an element.
     ELEMENT = pattern(r"<([A-Za-z][A-Za-z0-9_-]{1,40})(?:\s[^<>]*)?>");
-    /// Words by which an author announces rules of their own.
+    /// Words with which an author introduces their own rules.
     OWN_RULES = pattern(r"(?i)\b(?:from now on|from here on|going forward|in (?:the )?future|for (?:this|all|every|the rest)|in (?:this|all|every)|my|remember|(?:two|three|four|some|a few|more) (?:more )?(?:things?|points?|rules?)|ab (?:jetzt|sofort)|künftig|à partir de maintenant|désormais|a partir de ahora|a partir de agora|d['’]ora in|od teraz|отныне|впредь)\b|これから|今後|从现在");
 }
 
-/// Nouns of code and of work: "this" before one of them does not refer to a text.
+/// Nouns for code and work. "This" before one of them does not point to a text.
 const OF_CODE: [&str; 76] = [
     "project",
     "repo",
@@ -946,7 +952,7 @@ const DRESS: [&str; 14] = [
     "user-memory-input",
 ];
 
-/// Quotation marks; those with other uses get further checks.
+/// Opening quotation marks with their closing marks. Marks with other uses are checked further.
 const MARKS: [(char, &[char]); 11] = [
     ('“', &['”']),
     ('„', &['“', '”']),

@@ -4,7 +4,7 @@ use super::roots::Roots;
 use super::words;
 use crate::transcript::session::{Call, Input};
 
-/// Returns the file that a call touched.
+/// Returns the path of the file that a call touched.
 pub fn touched(call: &Call) -> Option<&str> {
     match &call.input {
         Input::Edit { path, .. } | Input::Read { path } => Some(path),
@@ -12,7 +12,7 @@ pub fn touched(call: &Call) -> Option<&str> {
     }
 }
 
-/// Returns the paths in a text: with a folder and an ending, so that a mere word does not count.
+/// Returns the paths in a text. A path must contain a folder and a file extension, so that ordinary words do not count.
 pub fn named(roots: &Roots, text: &str) -> Vec<String> {
     words::PATH
         .find_iter(text)
@@ -44,7 +44,7 @@ pub fn named(roots: &Roots, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the path in a diff of git, which contains each twice: `a/src/cart.rs b/src/cart.rs`.
+/// Returns the path in a line of a git diff, which contains each path twice: `a/src/cart.rs b/src/cart.rs`.
 fn of_diff<'p>(path: &'p str, text: &str) -> Option<&'p str> {
     let (side, rest) = path.split_once('/')?;
     let other = match side {
@@ -55,13 +55,13 @@ fn of_diff<'p>(path: &'p str, text: &str) -> Option<&'p str> {
     text.contains(&format!("{other}/{rest}")).then_some(rest)
 }
 
-/// Returns a path without the line number after it, as in the output of `grep -C`: `src/cart.rs-12-`.
+/// Returns a path without the line number that follows it, as in the output of `grep -C`: `src/cart.rs-12-`.
 fn without_line(path: &str) -> &str {
     let line = words::LINE_OF_GREP.captures(path).and_then(|found| found.get(1));
     line.map_or(path, |line| &path[..line.start()])
 }
 
-/// Returns whether a name ends like a file's: a version or a tag ends with a number.
+/// Returns whether a name has a file extension. A version or a tag does not, because it ends with a number.
 fn has_ending(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, end)| end.starts_with(|c: char| c.is_alphabetic()))
 }

@@ -1,10 +1,11 @@
-//! Patterns that are compiled when a text is first compared with them, and in the form that is the cheapest to compile.
+//! Patterns that are compiled on first use, in the form that is cheapest to compile.
 //!
-//! A process uses some ninety of them, and compiling them as they are written takes longer than all their searches: of
-//! `\w` Unicode makes an automaton of a thousand states, and without case each letter is a class. So a text is brought
-//! into small letters of ASCII, with a stand-in for each letter of other scripts, and compared with a pattern in small
-//! letters with ASCII's classes. Both say the same where the pattern itself has nothing that tells the stand-in from what it
-//! stands for. Where it has, or where captures are asked for, the pattern is taken as it is written for such texts.
+//! A process uses about ninety patterns, and compiling them as written would take longer than all searches: in Unicode
+//! `\w` becomes an automaton with a thousand states, and without case each letter becomes a class. Therefore a text is
+//! converted to lower-case ASCII, with a stand-in for each character outside ASCII, and compared with a lower-case
+//! pattern that uses ASCII classes. The result is the same unless the pattern distinguishes a stand-in from the
+//! character that it represents. In that case, and if captures are needed, such texts are compared with the pattern as
+//! written.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,13 +14,13 @@ use std::sync::OnceLock;
 use regex::{CaptureMatches, Captures, Matches, Regex, Replacer};
 use regex_syntax::is_word_character;
 
-/// Stands for a character that is part of a word, and none of ASCII.
+/// Stand-in for a word character outside ASCII.
 const WORD: char = '_';
-/// Stands for a space that is none of ASCII: no pattern names it.
+/// Stand-in for white space outside ASCII. No pattern contains it.
 const SPACE: char = '\u{b}';
 
-/// Returns a pattern that is known to compile. Digits are `[0-9]` and long repetitions have no bound: of Unicode's classes
-/// each repetition is a copy of hundreds of ranges.
+/// Creates a pattern, whose text must be valid. Patterns use `[0-9]` for digits and repetitions without an upper bound,
+/// because each repetition of a Unicode class copies hundreds of ranges.
 pub(super) fn pattern(text: &str) -> Pattern {
     let (flags, rest) = flags(text);
     let sets_case = |at: usize| {
@@ -48,23 +49,23 @@ fn flags(text: &str) -> (&str, &str) {
     }
 }
 
-/// A pattern, in three forms.
+/// A pattern that can be compiled in three forms.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     text: String,
-    /// True if case says nothing in all of it.
+    /// True if the whole pattern ignores case.
     small: bool,
-    /// True if it treats a stand-in as what that stands for.
+    /// True if the pattern treats each stand-in like the characters that it represents.
     takes_stand_ins: bool,
-    /// With ASCII's classes, and in small letters where case says nothing.
+    /// The form with ASCII classes, in lower case if the pattern ignores case.
     folded: OnceLock<Regex>,
-    /// With ASCII's classes.
+    /// The form with ASCII classes.
     plain: OnceLock<Regex>,
-    /// As it is written.
+    /// The pattern as written.
     whole: OnceLock<Regex>,
 }
 
-/// A place where a text matches.
+/// A match in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PatternMatch<'t> {
     text: &'t str,
@@ -98,7 +99,7 @@ impl Pattern {
         let Range { start, end } = match self.fold(text) {
             Some(folded) => {
                 let found = self.folded().find(&folded)?;
-                // Each character has one in its place, which may be shorter.
+                // Each character has one stand-in, which may have fewer bytes.
                 let place = |at: usize| {
                     let before = folded[..at].chars().count();
                     text.char_indices().nth(before).map_or(text.len(), |(at, _)| at)
@@ -133,7 +134,7 @@ impl Pattern {
         self.unfolded(text).replace_all(text, by)
     }
 
-    /// Returns the form that is compared with a text as it is.
+    /// Returns the form that is compared with the unconverted text.
     fn unfolded(&self, text: &str) -> &Regex {
         match text.chars().all(is_plain) {
             true => self.plain.get_or_init(|| compiled(&with_ascii_classes(&self.text, false))),
@@ -159,7 +160,7 @@ impl Pattern {
         self.whole.get_or_init(|| compiled(&self.text))
     }
 
-    /// Returns the text that is compared with the folded form; `None` where that could say something else.
+    /// Returns the converted text for the folded form; `None` if the result could differ.
     fn fold<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         if text.is_ascii() {
             return Some(match self.small && text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -170,7 +171,7 @@ impl Pattern {
         let fold = |c: char| match c {
             _ if c.is_ascii() && self.small => Some(c.to_ascii_lowercase()),
             _ if is_plain(c) => Some(c),
-            // Without case they are letters of ASCII.
+            // Without case, these two characters are equal to ASCII letters.
             'ſ' | '\u{212a}' => None,
             _ if !self.takes_stand_ins => None,
             _ if is_word_character(c) => Some(WORD),
@@ -190,7 +191,7 @@ impl Pattern {
         self.whole();
     }
 
-    /// Returns where the pattern as it is written matches a text.
+    /// Returns the range at which the pattern as written matches a text.
     pub fn find_as_written(&self, text: &str) -> Option<Range<usize>> {
         self.whole().find(text).map(|found| found.range())
     }
@@ -204,17 +205,17 @@ fn compiled(text: &str) -> Regex {
     Regex::new(text).expect("a constant pattern")
 }
 
-/// Returns whether a character is of ASCII, or a sign of those that texts have often, which is neither part of a word nor space
-/// and has no case.
+/// Returns whether a character is in ASCII, or is a common symbol that is neither a word character nor white space and
+/// has no case.
 fn is_plain(c: char) -> bool {
     c.is_ascii()
         || matches!(c,
             '«' | '»' | '·' | '×' | '§' | '°' | '±' | '…' | '•' | '‘'..='„'
-            // Dashes; arrows; of mathematics; boxes and shapes; pictures.
+            // Dashes; arrows and mathematical symbols; boxes and shapes; pictograms.
             | '‐'..='―' | '←'..='⋿' | '─'..='◿' | '☀'..='❵' | '➔'..='➿' | '\u{1F300}'..='\u{1FAFF}')
 }
 
-/// Returns a pattern with the classes of ASCII in place of Unicode's, in small letters if asked for.
+/// Returns a pattern with ASCII classes in place of Unicode classes, in lower case if `small` is true.
 fn with_ascii_classes(pattern: &str, small: bool) -> String {
     let mut ascii = String::with_capacity(2 * pattern.len());
     let written = |text: &str| if small { text.to_ascii_lowercase() } else { text.to_owned() };
@@ -243,8 +244,8 @@ fn with_ascii_classes(pattern: &str, small: bool) -> String {
     ascii + &written(rest)
 }
 
-/// Returns the length of what a backslash escapes, and the class of ASCII that says the same, for a place within a class
-/// or beside one.
+/// Returns the number of bytes that a backslash escapes, and the equivalent ASCII class, if any. `within` is true
+/// inside of a bracketed class.
 fn escape(behind: &str, within: bool, small: bool) -> (usize, Option<&'static str>) {
     let capitals = if small { ("a-z", "[a-z]") } else { ("A-Z", "[A-Z]") };
     let classes = [
@@ -283,7 +284,8 @@ mod tests {
         }
     }
 
-    /// Of every sign Unicode says what ASCII's classes say, and of every other character what they say of its stand-in.
+    /// For the common symbols, Unicode's classes must equal ASCII's; for every other character, they must equal ASCII's
+    /// classes for its stand-in.
     #[test]
     fn a_character_is_what_its_stand_in_is() {
         let classes = [r"\w", r"\s", r"\W", r"\S", r"[^a-z]", r"(?i)[a-z]", "."];
@@ -361,7 +363,7 @@ mod tests {
         }
     }
 
-    /// The texts are of all kinds, with words that most of the patterns look for.
+    /// The texts are of many kinds and contain words that most of the patterns match.
     #[test]
     fn every_pattern_matches_the_same_in_each_form() {
         use crate::extract::{clean, own_words, prose, retold, shell, wishes, words};

@@ -1,4 +1,4 @@
-//! Sentences of Markdown text, each with its place: paragraph or list, heading above, position.
+//! Sentences of a Markdown text, each with its context: paragraph or list, heading above, position.
 
 use std::sync::LazyLock;
 
@@ -6,30 +6,30 @@ use super::clean::{plain, without_filler};
 
 use super::pattern::{Pattern, pattern};
 
-/// Maximum number of sentences of one text; a longer text is a pasted document.
+/// Maximum number of sentences of one text. A longer text is a pasted document.
 const SENTENCES_MAX: usize = 400;
 
-/// Maximum length of a list that is joined with its introduction into one sentence.
+/// Maximum number of characters of a list that is joined with its introduction into one sentence.
 const JOINED_CHARS_MAX: usize = 260;
 
 /// A sentence, or a list item, with its place in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProseSentence {
-    /// Its text without Markdown's dress.
+    /// The text without Markdown syntax.
     pub text: String,
-    /// Its text as it was written.
+    /// The text as written.
     pub raw: String,
-    /// The heading above it, or the words that announce its list; may be empty.
+    /// The heading above it, or the words that introduce its list. May be empty.
     pub heading: String,
-    /// Whether it is a list item or table row.
+    /// Whether it is a list item or a table row.
     pub list: bool,
     /// The number of its paragraph.
     pub block: usize,
-    /// Whether it had a code span.
+    /// Whether it contained a code span.
     pub code: bool,
 }
 
-/// Separator between the rows of a table that is kept whole.
+/// Separator between the rows of a table that is kept as one statement.
 const ROW_MARK: &str = " · ";
 
 /// A block of Markdown: lines that belong together.
@@ -37,16 +37,16 @@ const ROW_MARK: &str = " · ";
 pub enum ProseBlock {
     /// The text of a heading, or of a line in bold.
     Heading(String),
-    /// Lines up to an empty one.
+    /// Lines up to an empty line.
     Paragraph(String),
     /// A list item and its indentation.
     Item {
-        /// Its text.
+        /// The text of the item.
         text: String,
-        /// Characters before its mark.
+        /// Number of characters before the item's mark.
         depth: usize,
     },
-    /// The cells of a table's row.
+    /// The cells of a table row.
     Row(Vec<String>),
 }
 
@@ -63,7 +63,7 @@ static CHECKBOX: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"))
 static NUMBER: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"^(?:(?:step|phase|part)\s+)?[0-9]+(?:\.[0-9]+)*[.):]?\s+"));
 
-/// Returns the sentences of a Markdown text, code blocks left out.
+/// Returns the sentences of a Markdown text, without code blocks.
 pub fn sentences(markdown: &str) -> Vec<ProseSentence> {
     let blocks = blocks(markdown);
     let mut sentences = Vec::new();
@@ -102,7 +102,7 @@ pub fn sentences(markdown: &str) -> Vec<ProseSentence> {
     sentences
 }
 
-/// Returns the blocks of a text, code left out.
+/// Returns the blocks of a text, without code.
 pub fn blocks(markdown: &str) -> Vec<ProseBlock> {
     let mut blocks = Vec::new();
     let mut paragraph = String::new();
@@ -138,7 +138,7 @@ pub fn blocks(markdown: &str) -> Vec<ProseBlock> {
             blocks.push(ProseBlock::Item { text, depth: found[1].len() });
         } else {
             match blocks.last_mut() {
-                // An indented line goes on with the item above it.
+                // An indented line continues the item above it.
                 Some(ProseBlock::Item { text, .. })
                     if paragraph.is_empty() && line.starts_with([' ', '\t']) =>
                 {
@@ -165,7 +165,7 @@ fn flush(blocks: &mut Vec<ProseBlock>, paragraph: &mut String) {
     paragraph.clear();
 }
 
-/// The items of the list that begins at `from`, and where it ends.
+/// Returns the items of the list that begins at `from`, and the index after it.
 fn list_after(blocks: &[ProseBlock], from: usize) -> (Vec<&str>, usize) {
     let mut items = Vec::new();
     let mut end = from;
@@ -178,7 +178,8 @@ fn list_after(blocks: &[ProseBlock], from: usize) -> (Vec<&str>, usize) {
     (items, end)
 }
 
-/// A short list and the words that announce it are one sentence: alone, neither says much.
+/// Returns a short list and the words that introduce it as one sentence, because neither is clear without the other;
+/// `None` for other lists.
 fn joined(
     sentences: &mut Vec<ProseSentence>,
     block: usize,
@@ -202,7 +203,7 @@ fn joined(
     Some(ProseSentence { text, list: false, code, ..last })
 }
 
-/// Returns the announcement of a list item: the words before the list, or the heading.
+/// Returns the words that introduce a list item: those before the list, or the heading.
 fn announced(sentences: &[ProseSentence], heading: &str, block: usize) -> String {
     let before = sentences
         .iter()
@@ -217,7 +218,7 @@ fn announced(sentences: &[ProseSentence], heading: &str, block: usize) -> String
     }
 }
 
-/// The rows of a table from `from` on, and where it ends.
+/// Returns the rows of a table that begins at `from`, and the index after it.
 fn rows_from(blocks: &[ProseBlock], from: usize) -> (Vec<String>, usize) {
     let rows: Vec<String> = blocks[from..]
         .iter()
@@ -230,7 +231,7 @@ fn rows_from(blocks: &[ProseBlock], from: usize) -> (Vec<String>, usize) {
     (rows, end)
 }
 
-/// Adds a small table as one statement, and each row of a larger one.
+/// Adds a small table as one statement, or each row of a larger table.
 fn push_rows(
     sentences: &mut Vec<ProseSentence>,
     names: &[String],
@@ -252,7 +253,7 @@ fn push_rows(
     }
 }
 
-/// Maximum length of a table that is kept whole.
+/// Maximum number of characters of a table that is added as one statement.
 const TABLE_CHARS_MAX: usize = 330;
 
 fn row_text(cells: &[String]) -> String {
@@ -271,7 +272,7 @@ fn push_paragraph(sentences: &mut Vec<ProseSentence>, text: &str, heading: &str,
 }
 
 fn push_item(sentences: &mut Vec<ProseSentence>, text: &str, heading: &str, block: usize) {
-    // The sentences of an item belong together: their subject stands in the first.
+    // The sentences of an item stay together, because the first one contains their subject.
     push(sentences, text, heading, block, true);
 }
 
@@ -294,7 +295,7 @@ fn push(sentences: &mut Vec<ProseSentence>, raw: &str, heading: &str, block: usi
 /// Marks that may end a sentence.
 const ENDS: [char; 4] = ['.', '!', '?', '…'];
 
-/// Returns the sentences of a paragraph, as slices of it.
+/// Returns the sentences of a paragraph as slices.
 pub fn split(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -302,7 +303,7 @@ pub fn split(text: &str) -> Vec<&str> {
     let mut depth = 0usize;
     let bytes = text.as_bytes();
     for (at, c) in text.char_indices() {
-        // A closing quote belongs to its sentence, whatever the quotation contains.
+        // A closing quotation mark belongs to its sentence, even if the quotation contains sentence ends.
         if at < start {
             continue;
         }
@@ -334,7 +335,7 @@ pub fn split(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Returns whether a line of a paragraph ends a sentence: the next one begins like a sentence of its own.
+/// Returns whether a line break ends a sentence, because the next line begins like a new sentence.
 fn ends_line(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end();
     let after = text[at + 1..].trim_start();
@@ -365,14 +366,14 @@ fn is_abbreviation(text: &str) -> bool {
     ) || last.strip_suffix(ENDS).is_some_and(is_short_number)
 }
 
-/// Returns whether a text is empty or a list number: such a mark ends no sentence.
+/// Returns whether a text is empty or a list number, so that the full stop after it ends no sentence.
 fn is_short_number(text: &str) -> bool {
     text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn begins_sentence(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['"', '\'', '*', '”', '’']).trim_start();
-    // Some names begin with a small letter and continue with a capital one.
+    // Some names begin with a small letter and contain a capital one.
     let word = rest.split_whitespace().next().unwrap_or_default();
     let is_name = word.chars().all(char::is_alphanumeric) && word.chars().any(char::is_uppercase);
     rest.chars().next().is_none_or(|c| {
@@ -380,7 +381,7 @@ fn begins_sentence(rest: &str) -> bool {
     })
 }
 
-/// Every pattern of this file, for the test that compares their forms.
+/// All patterns of this file, for the test that compares their forms.
 #[cfg(test)]
 pub(super) static PATTERNS: &[&LazyLock<Pattern>] =
     &[&FENCE, &HEADING, &BOLD_HEADING, &ITEM, &ROW, &RULE, &CHECKBOX, &NUMBER];
@@ -448,7 +449,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Only white space is lost, and no text is repeated.
+        /// Only white space is removed, and no text is repeated.
         #[test]
         fn any_text_is_split_into_all_of_its_words(text in any_prose()) {
             let words: Vec<&str> = text.split_whitespace().collect();

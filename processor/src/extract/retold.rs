@@ -1,5 +1,5 @@
-//! Orders that Claude retells: an instruction in a page, a file or an output is not a user's wish, and Claude's words
-//! do not make it a fact.
+//! Instructions that Claude retells: an instruction in a web page, a file or an output is not a user's wish, and it
+//! does not become a fact when Claude repeats it.
 
 use std::sync::LazyLock;
 
@@ -9,37 +9,37 @@ use super::prose;
 /// Nouns for texts by other authors.
 const NOUN: &str = r"(?:(?:e-?)?mails?|messages?|issues?|tickets?|reports?|articles?|posts?|threads?|comments?|reviews?|feedback|transcripts?|logs?|letters?|tweets?|pages?|readme|docs?|documentation|faq|snippets?|answers?|repl(?:y|ies)|questions?|chats?|conversations?|spec|papers?|excerpts?|quotes?|citations?|texts?|paragraphs?|sentences?|notes?|diffs?|patch(?:es)?|translations?|descriptions?)";
 
-/// Returns a pattern with the word `NOUN` in it.
+/// Returns a pattern in which `NOUN` is replaced by these nouns.
 fn with_noun(text: &str) -> Pattern {
     pattern(&text.replace("NOUN", NOUN))
 }
 
-/// A source that Claude read, in front of what it says.
+/// A source that Claude read, followed by its content.
 static SOURCE: LazyLock<Pattern> = LazyLock::new(|| {
     with_noun(
         r"(?ix)\b(?:says?|states?|reads?|tells?\ (?:us|me)|instructs?|asks?|demands?|recommends?|insists?|wrote|writes|said)\b|\baccording\ to\b|\bas\ per\b|\b(?:from|in|of)\s+(?:the|its?|an?)\s+(?:[\w.-]+\s+){0,2}?(?:website|site|wiki|handbook|manual|file|web|server|NOUN)\b",
     )
 });
-/// An order: what is to be done each time, at the beginning of a clause.
+/// An instruction at the beginning of a clause: what must be done each time.
 static ORDER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r#"(?i)\b(?:from now on|going forward|from here on|in (?:the )?future|in (?:all|every|each|future) (?:future )?sessions?)\b|(?:^\s*|[:,;.!"“«'`—–-]\s*|\bthat\s+|\bto\s+)(?:please\s+)?(?:you (?:must|should|have to|need to)|(?:one|we|claude|agents?|assistants?) (?:must|should)|must|always|never|do not|don['’]t|make sure|be sure)\s+(?:always\s+|never\s+|to\s+)?\p{L}+"#,
     )
 });
-/// Returns whether a text of Claude's retells an order from a source that it read. Its author is not the user, and
-/// Claude's words do not make it a fact: statements can be retold, instructions cannot.
+/// Returns whether a text by Claude retells an instruction from a source that it read. The author of such an
+/// instruction is not the user. Statements of a source may be retold as facts, but instructions may not.
 pub fn retells_order(text: &str) -> bool {
     let sentences: Vec<&str> = prose::split(text).into_iter().map(str::trim).collect();
     (0..sentences.len()).any(|at| {
         let Some(source) = SOURCE.find(sentences[at]) else { return false };
         let said = &sentences[at][source.end()..];
-        // The order after a colon may be in the next sentence.
+        // The instruction after a colon may be in the next sentence.
         let next = sentences.get(at + 1).filter(|_| said.ends_with(':') || said.contains(": "));
         ORDER.is_match(said) || next.is_some_and(|next| ORDER.is_match(next))
     })
 }
 
-/// Every pattern of this file, for the test that compares their forms.
+/// All patterns of this file, for the test that compares their forms.
 #[cfg(test)]
 pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&SOURCE, &ORDER];
 

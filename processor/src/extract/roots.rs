@@ -1,12 +1,12 @@
-//! The working trees of a project, as the base of paths that are the same on every machine.
+//! The working trees of a project. Paths relative to them are the same on every machine.
 
 use super::words;
 
-/// The working trees of a project, each as `/`-separated folders; a Windows drive is `/d`.
+/// The working trees of a project, each as folders separated by `/`. A Windows drive is `/d`.
 #[derive(Clone, Debug, Default)]
 pub struct Roots(Vec<String>);
 
-/// The folder of a worktree inside the tree it belongs to.
+/// The folder of a worktree inside its main tree.
 const WORKTREES: &str = "/.claude/worktrees/";
 
 impl Roots {
@@ -20,25 +20,25 @@ impl Roots {
             .collect();
         roots.extend(owners);
         roots.retain(|root| root.len() > 1);
-        // The deepest first: a worktree may be inside the main tree.
+        // The deepest root is first, because a worktree may be inside the main tree.
         roots.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         roots.dedup();
         Self(roots)
     }
 
-    /// Returns these roots and, if a session ran outside of all, the uppermost folder it ran in: a clone that was
-    /// removed, or another person's.
+    /// Returns these roots. If a session ran outside of all of them, its uppermost folder is added, which is a removed
+    /// clone or another person's clone.
     pub fn with_folders<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Self {
         Self::new(self.0.iter().cloned().chain(self.outside(folders)))
     }
 
-    /// Returns the uppermost of the folders outside of all roots.
+    /// Returns the uppermost of the folders outside of all roots; `None` if there is none.
     pub fn outside<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Option<String> {
         let outside = folders.map(unified).filter(|folder| self.inner(folder).is_none());
         outside.min_by_key(String::len)
     }
 
-    /// Returns the part of an absolute path below a root; empty for a root itself.
+    /// Returns the part of an absolute path below a root: empty for the root itself, `None` outside of all roots.
     fn inner(&self, path: &str) -> Option<String> {
         let inner = self.0.iter().find_map(|root| {
             let (head, rest) = path.split_at_checked(root.len())?;
@@ -52,7 +52,7 @@ impl Roots {
         }
     }
 
-    /// Returns a recorded path relative to its working tree; `None` outside of all.
+    /// Returns a recorded path relative to its working tree; `None` outside of all working trees.
     pub fn relative(&self, path: &str) -> Option<String> {
         let path = unified(path.trim());
         let path = path.trim_start_matches("./");
@@ -62,7 +62,7 @@ impl Roots {
         self.inner(path).filter(|inner| !inner.is_empty())
     }
 
-    /// Returns a text with paths below the working trees made relative, however they are spelled.
+    /// Returns a text in which all paths below the working trees are relative, in any spelling.
     pub fn strip(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for root in &self.0 {
@@ -73,7 +73,7 @@ impl Roots {
         words::IN_WORKTREE.replace_all(&text, "").into_owned()
     }
 
-    /// Returns the folder of a command, relative to its working tree; `.` is the root, and `None` is outside.
+    /// Returns the folder of a command relative to its working tree: `.` for the root, `None` outside.
     pub fn directory(&self, cwd: &str, inner: &str) -> Option<String> {
         let inner = unified(inner);
         let whole = match inner.as_str() {
@@ -86,7 +86,7 @@ impl Roots {
     }
 }
 
-/// Returns a path with `/` between its folders, a drive as its first folder.
+/// Returns a path with `/` as separator and a drive as the first folder.
 fn unified(path: &str) -> String {
     let path = path.replace('\\', "/");
     match path.as_bytes() {
@@ -99,7 +99,7 @@ fn unified(path: &str) -> String {
     }
 }
 
-/// Returns a path without `.` and `..`; `None` if it leaves its beginning.
+/// Returns a path without `.` and `..`; `None` if it leads above its start.
 fn folded(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -113,7 +113,7 @@ fn folded(path: &str) -> Option<String> {
     Some(format!("/{}", parts.join("/")))
 }
 
-/// Returns the spellings of a root: unchanged and, below a drive, as on Windows.
+/// Returns the spellings of a root: unchanged and, for a path on a drive, as on Windows.
 fn spellings(root: &str) -> Vec<String> {
     let mut spellings = vec![root.to_owned()];
     let drive = root.as_bytes();
@@ -126,7 +126,7 @@ fn spellings(root: &str) -> Vec<String> {
     spellings
 }
 
-/// Returns a text without a root, ignoring case; the rest is unchanged.
+/// Returns a text without a root, ignoring case. The rest is unchanged.
 fn stripped(text: &str, root: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let root = root.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Sets of the words of texts, for comparisons of their content.
+//! Sets of the words in texts, for comparing their content.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,20 @@ use memory_store::text;
 /// The words of a text.
 pub type WordSet = BTreeSet<String>;
 
-/// The terms by which a text is known to speak of something.
+/// Returns the terms that identify the subject of a text.
 pub fn subject_of(text: &str) -> WordSet {
     text::tokens(text).into_iter().map(|token| token.term).collect()
 }
 
-/// The set of a text's words.
+/// Returns the set of a text's words.
 pub fn word_set(text: &str) -> WordSet {
     text::words(text).into_iter().collect()
 }
 
-/// Number of words below which sets are alike only if they are equal.
+/// Number of words below which two sets count as similar only if they are equal.
 const WORDS_FEW: usize = 3;
 
-/// The share of the smaller set that the larger one holds.
+/// Returns the share of the smaller set's words that the larger set contains.
 pub fn overlap(a: &WordSet, b: &WordSet) -> f32 {
     let smaller = a.len().min(b.len());
     if smaller < WORDS_FEW {
@@ -31,7 +31,7 @@ pub fn overlap(a: &WordSet, b: &WordSet) -> f32 {
     share
 }
 
-/// Joins statements into a body; sentences end with a full stop.
+/// Joins statements into a body. Each sentence ends with a full stop.
 pub fn join(parts: &[String]) -> String {
     let mut body = String::new();
     for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {

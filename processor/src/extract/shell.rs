@@ -1,4 +1,4 @@
-//! Reading of shell command lines: the commands in a line, each with its folder, and the commit message it carries.
+//! Reads shell command lines: the commands in a line, each with its folder, and the commit message.
 
 use std::sync::LazyLock;
 
@@ -8,20 +8,21 @@ use super::words;
 use crate::transcript::session::{Call, Input, Step, StepKind, Turn};
 use memory_store::signature::{CommandClass, classify, normalise_command, shell};
 
-/// One command of a line, normalised, with the folder it runs in.
+/// One command of a line in normal form, with the folder in which it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FolderCommand {
     /// The command without redirections, variables and filters.
     pub line: String,
-    /// The short variable settings in front of it, with a blank after each.
+    /// The short variable assignments before the command, each followed by a space.
     pub variables: String,
-    /// The folder it runs in, relative to the folder in which the line started; empty if it is the same.
+    /// The folder in which the command runs, relative to the folder in which the line started; empty if they are the
+    /// same.
     pub directory: String,
-    /// Class of the command, if it is one of a project's tasks.
+    /// Class of the command, such as build or test, if it is a task of a project.
     pub class: Option<CommandClass>,
 }
 
-/// Returns the commands of a line, in order, what reads a pipe left out.
+/// Returns the commands of a line in their order, without those that read from a pipe.
 pub fn commands(line: &str) -> Vec<FolderCommand> {
     let mut found: Vec<FolderCommand> = Vec::new();
     let mut directory = String::new();
@@ -44,31 +45,33 @@ pub fn commands(line: &str) -> Vec<FolderCommand> {
     found
 }
 
-/// Bytes of a folder, as of paths on Linux (`PATH_MAX`, `limits.h`).
+/// Maximum size of a folder's path in bytes, as on Linux (`PATH_MAX`, `limits.h`).
 const FOLDER_BYTES_MAX: usize = 4096;
 
 /// A shell command of a turn.
 pub struct ShellCall<'a> {
-    /// The step that made it.
+    /// The step that contains the call.
     pub step: &'a Step,
-    /// The call itself.
+    /// The call.
     pub call: &'a Call,
     /// The command line.
     pub command: &'a str,
-    /// The working directory of the shell before it.
+    /// The working directory of the shell before the command.
     at: String,
-    /// The folder that the turn began in.
+    /// The working directory at the beginning of the turn.
     first: &'a str,
 }
 
 impl ShellCall<'_> {
-    /// Returns the folder below the root in which a part of the line ran that names `inner` for its folder.
+    /// Returns the folder, relative to the root, in which a command of the line ran. `inner` is the folder that the
+    /// line names for it. `None` outside of the working trees.
     pub fn folder(&self, inner: &str, roots: &Roots) -> Option<String> {
         roots.directory(start(&self.at, self.first, inner), inner)
     }
 }
 
-/// Returns the shell commands of a turn, in order. A command that passed may change the directory of the next ones.
+/// Returns the shell commands of a turn in their order. A command that passed may change the directory of the next
+/// ones.
 pub fn calls(turn: &Turn) -> impl Iterator<Item = ShellCall<'_>> {
     let mut folder = turn.cwd.clone();
     turn.steps.iter().filter_map(move |step| {
@@ -82,7 +85,7 @@ pub fn calls(turn: &Turn) -> impl Iterator<Item = ShellCall<'_>> {
     })
 }
 
-/// Returns the folder that a shell is in after a command line that began in `folder`.
+/// Returns the folder of a shell after a command line that began in `folder`.
 fn went(folder: &str, first: &str, line: &str) -> String {
     // A command in parentheses does not change the folder of the shell.
     if line.contains('(') {
@@ -94,7 +97,7 @@ fn went(folder: &str, first: &str, line: &str) -> String {
         if let ["cd" | "pushd", to, ..] = words[..] {
             let to = to.trim_matches(['"', '\'']);
             at = join(start(&at, first, to), to);
-            // Steps back and forth would lengthen it for ever.
+            // Repeated steps back and forth would lengthen the path without limit.
             if at.len() > FOLDER_BYTES_MAX {
                 first.clone_into(&mut at);
             }
@@ -103,8 +106,8 @@ fn went(folder: &str, first: &str, line: &str) -> String {
     at
 }
 
-/// Returns the folder from which a shell in `at` changed to `to`. If a command passed and its target is the current
-/// folder, the shell had been reset to the session's `first` folder.
+/// Returns the folder from which a shell in `at` changed to `to`. If a passed command changed to the current folder,
+/// the client had reset the shell to the session's `first` folder.
 fn start<'a>(at: &'a str, first: &'a str, to: &str) -> &'a str {
     let there = !to.is_empty()
         && !to.starts_with("..")
@@ -137,7 +140,7 @@ static MESSAGE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static COMMIT: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
 
-/// Returns the commit message that a command line carries.
+/// Returns the commit message in a command line; `None` if there is none.
 pub fn commit_message(line: &str) -> Option<Message> {
     let at = COMMIT.find(line)?.start();
     let rest = &line[at..];
@@ -159,7 +162,7 @@ pub fn commit_message(line: &str) -> Option<Message> {
     Some(Message { subject, body })
 }
 
-/// Every pattern of this file, for the test that compares their forms.
+/// All patterns of this file, for the test that compares their forms.
 #[cfg(test)]
 pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&HEREDOC, &MESSAGE, &COMMIT];
 

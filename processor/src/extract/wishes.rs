@@ -1,7 +1,7 @@
-//! Standing wishes: the user's explicit preferences beyond the work at hand. A wish counts if it is a sentence of the
-//! user's own ([`super::own_words`]) that begins to apply ("from now on"), is to be remembered ("remember that ...") or
-//! names its scope ("in this repository always ..."). All other wishes are left to a model: inside a task, "always" is
-//! a part of the task.
+//! Standing wishes: the user's explicit preferences beyond the work at hand. A sentence counts if it is the user's own
+//! ([`super::own_words`]) and states that it applies from now on ("from now on"), asks to be remembered ("remember that
+//! ...") or names its scope ("in this repository always ..."). All other wishes are left to a model, because "always"
+//! inside a task is part of the task.
 
 use std::sync::LazyLock;
 
@@ -21,17 +21,17 @@ use super::words::names_machine;
 use super::{Roots, paths, words};
 use crate::transcript::session::Session;
 
-/// Bounds on the words of a wish: fewer have no meaning alone, more are a document.
+/// Minimum and maximum number of words of a wish. A shorter sentence has no meaning alone, a longer one is a document.
 const WORDS_MIN: usize = 5;
 const WORDS_MAX: usize = 45;
 
-/// Characters of a title.
+/// Maximum number of characters of a title.
 const TITLE_CHARS_MAX: usize = 220;
 
-/// Tags of a wish.
+/// Maximum number of tags of a wish.
 const TAGS_MAX: usize = 8;
 
-/// Characters of a quote.
+/// Maximum number of characters of a quote.
 const QUOTE_CHARS_MAX: usize = 300;
 
 /// Confidence in a wish.
@@ -40,7 +40,7 @@ const SURE: f32 = 0.55;
 /// Worth of a wish.
 const WORTH: f32 = 2.0;
 
-/// Words by which a sentence says that it is a standing wish, in each language.
+/// Words with which a sentence declares a standing wish, in each language.
 static EXPLICIT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\bfrom\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)\b|\bfrom\ here\ on\b|\bgoing\ forward\b|\bhenceforth\b|\bfor\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|commits?)\b
@@ -57,7 +57,7 @@ static EXPLICIT: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// Words by which a sentence says that it holds from now on, in each language.
+/// Words with which a sentence declares that it applies from now on, in each language.
 static STANDING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\b(?:from\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)|from\ here\ on|going\ forward|henceforth|in\ (?:the\ )?future|ever\ again|for\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|reference|commits?)|for\ the\ future|(?:every|each)\ time\ (?:you|i|we)|when(?:ever)?\ you|whenever|for\ the\ rest\ of\ (?:this|the|our)|throughout\ (?:this|the|our|all)|in\ (?:all|every|any)\ (?:[\w-]+\ ){0,3}?(?:sessions?|files?|commits?|texts?|messages?|answers?|repl(?:y|ies)|code)\b|in\ every\ session)
@@ -76,7 +76,7 @@ static STANDING: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// A bare wish: an imperative with "always" or "never", at the beginning of a clause.
+/// A wish without such words: an imperative with "always" or "never" at the beginning of a clause.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:^\W*|[,:;(–—-]\s*|\b(?:so|and|but|please|also|we|must|should|thing|no|yes)\s+)(?:please\s+)?(?:always|never|do\ n[o']t|do\ not|don['’]?t|avoid|prefer|only\ use|use\ only|by\ default|no\ need\ to|there(?:['’]s|\ is)\ no\ need\ to)\b
@@ -86,7 +86,7 @@ static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// Every pattern of this file, for the test that compares their forms.
+/// All patterns of this file, for the test that compares their forms.
 #[cfg(test)]
 pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&EXPLICIT, &STANDING, &BARE];
 
@@ -100,7 +100,7 @@ pub fn has_wish(text: &str) -> bool {
     STANDING.is_match(text) || BARE.is_match(text)
 }
 
-/// Returns the wishes of a session, in its order.
+/// Returns the wishes of a session, in their order.
 pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
     let episodes = episodes(session);
     let of_user = |episode: &&Episode| !episode.by_program && !episode.plan;
@@ -115,7 +115,7 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
     drafts
 }
 
-/// Whether a statement is a standing wish in explicit words.
+/// Returns whether a sentence is a standing wish in explicit words.
 fn is_wish(statement: &TypedSentence) -> bool {
     let text = statement.text();
     let says = outside_quotations(text);
@@ -130,7 +130,7 @@ fn is_wish(statement: &TypedSentence) -> bool {
         && EXPLICIT.is_match(&says)
 }
 
-/// Returns the draft of a wish; `None` of one that holds for a file it does not name.
+/// Returns the draft of a wish; `None` if the wish applies to a file that it does not name.
 fn draft(session: &Session, roots: &Roots, wish: &TypedSentence, ordinal: u32) -> Option<Draft> {
     let text = roots.strip(&words::LEAD_IN.replace(wish.text(), ""));
     let only_here = words::ONLY_HERE.find(&text).map(|found| paths::named(roots, found.as_str()));

@@ -1,4 +1,4 @@
-//! Reading a model's answer leniently: fenced, cut off, with odd numbers or missing fields.
+//! Reads a model's answer leniently: it may be in a code fence, cut off, contain unusual numbers or lack fields.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -13,50 +13,50 @@ use super::ask::ANSWERS_MAX;
 use crate::extract::cut;
 use crate::extract::draft::PATHS_MAX;
 
-/// Maximum size of the part of an answer that is read.
+/// Maximum number of bytes of an answer that are read.
 pub const ANSWER_BYTES_MAX: usize = 256 << 10;
-/// Maximum number of characters of title and text together: the question asks for 60 words.
+/// Maximum number of characters of title and text together. The question asks for at most 60 words.
 pub const TEXT_CHARS_MAX: usize = 440;
-/// Characters of a title.
+/// Maximum number of characters of a title.
 const TITLE_CHARS_MAX: usize = 160;
-/// Characters of a quote.
+/// Maximum number of characters of a quote.
 const QUOTE_CHARS_MAX: usize = 600;
-/// Characters of the reason of a decision, or of the error that a fix cures.
+/// Maximum number of characters of a decision's reason, or of the error that a fix cures.
 const BECAUSE_CHARS_MAX: usize = 240;
-/// Names of one memory, and characters of a name.
+/// Maximum number of names in one memory, and of characters in a name.
 const ENTITIES_MAX: usize = 4;
 const NAME_CHARS: RangeInclusive<usize> = 2..=60;
-/// Facts of one memory, and characters of each part.
+/// Maximum number of facts in one memory, and of characters in each part.
 const FACTS_MAX: usize = 3;
 const FACT_CHARS_MAX: usize = 80;
-/// Characters of each level of a topic.
+/// Maximum number of characters in each level of a topic.
 const TOPIC_CHARS_MAX: usize = 30;
-/// Importance if the model gives no readable one.
+/// Importance if the answer contains no readable value.
 const IMPORTANCE_DEFAULT: f32 = 0.4;
 
-/// A memory as a model proposed it: not checked against anything yet.
+/// A memory as a model proposed it, before any check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedMemory {
     pub kind: Kind,
     pub title: String,
     pub text: String,
     pub quote: String,
-    /// From 0 to 1, as judged by the model.
+    /// Importance in the model's judgement, 0 to 1.
     pub importance: f32,
-    /// Whether it applies beyond its session's task, as judged by the model.
+    /// Whether it applies beyond its session's task, in the model's judgement.
     pub standing: bool,
     pub paths: Vec<String>,
-    /// Likely queries for it.
+    /// Likely queries for the memory.
     pub cues: Vec<String>,
-    /// Of a decision its reason, of a fix the error; `None` if the answer lacks the field.
+    /// The reason of a decision, or the error of a fix; `None` if the answer lacks the field.
     pub because: Option<String>,
-    /// Whether the session confirms it, by the model's judgement; `None` if the answer lacks the field.
+    /// Whether the session confirms it, in the model's judgement; `None` if the answer lacks the field.
     pub confirmed: Option<bool>,
-    /// Names that it mentions.
+    /// Names in the memory.
     pub entities: Vec<Entity>,
-    /// Its statements.
+    /// Statements in the memory.
     pub facts: Vec<ProposedFact>,
-    /// Its topic in one form, `area/topic`.
+    /// Topic in normal form, `area/topic`.
     pub topic: Option<String>,
 }
 
@@ -66,13 +66,13 @@ pub struct ProposedFact {
     pub subject: String,
     pub predicate: String,
     pub object: String,
-    /// First day on which it is true, if the answer has a date.
+    /// First day on which it is true, if the answer contains a date.
     pub since: Option<Timestamp>,
 }
 
 /// An answer that consists of texts.
 pub trait HasTexts {
-    /// Returns whether any of its texts fulfils a condition.
+    /// Returns whether any of the texts fulfils a condition.
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool;
 }
 
@@ -92,19 +92,19 @@ impl HasTexts for ProposedMemory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoJson;
 
-/// Reads an answer. An empty list is an answer; text without any JSON is not.
+/// Reads an answer. An empty list is a valid answer, text without any JSON is not.
 pub fn read(answer: &str) -> Result<Vec<ProposedMemory>, NoJson> {
     let answer = &answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)];
     let values = match whole(answer) {
         Some(value) => listed(value),
-        // Cut off or followed by something: the objects that are complete still count.
+        // If the answer was cut off or contains other text, its complete objects are used.
         None => complete_objects(answer),
     };
     let values = values.ok_or(NoJson)?;
     Ok(values.iter().filter_map(proposed).take(ANSWERS_MAX).collect())
 }
 
-/// Returns the objects of the list `key` of an answer to another question than that for memories.
+/// Returns the objects in the list `key` of an answer to a question that is not about memories.
 pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
     let mut value = whole(&answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)]).ok_or(NoJson)?;
     match value.get_mut(key).map(Value::take) {
@@ -113,17 +113,18 @@ pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
     }
 }
 
-/// Returns the text of a field of such an object, trimmed; empty if it is not a text.
+/// Returns the trimmed text in a field of such an object; empty if the field is not a text.
 pub fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
 }
 
-/// Reads an answer that is JSON as a whole, except for fences and remarks around it.
+/// Reads an answer that is entirely JSON, except for fences and remarks around it.
 fn whole(answer: &str) -> Option<Value> {
     parsed(between_braces(answer))
 }
 
-/// Parses JSON unchanged, and only on failure with its wild numbers replaced: a text may contain similar characters.
+/// Parses JSON unchanged first, and with replaced numbers only if that fails, because a text may contain characters
+/// that look like such numbers.
 fn parsed(text: &str) -> Option<Value> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&tame_numbers(text))).ok()
 }
@@ -135,7 +136,7 @@ fn between_braces(answer: &str) -> &str {
     answer.get(start..end).unwrap_or_default()
 }
 
-/// Replaces numbers such as `0e586936` or `1e999`, which grammars accept and parsers reject.
+/// Replaces numbers such as `0e586936` or `1e999`, which grammars permit but parsers reject.
 fn tame_numbers(answer: &str) -> String {
     static WILD: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(:\s*)-?\d+(?:\.\d+)?[eE][+-]?\d{3,}(\s*[,}\]])").ok());
@@ -145,7 +146,7 @@ fn tame_numbers(answer: &str) -> String {
     }
 }
 
-/// Returns the list of memories, in whatever field the model put it.
+/// Returns the list of memories from any field of the answer.
 fn listed(value: Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(values) => Some(values),
@@ -164,7 +165,7 @@ fn listed(value: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns the complete innermost objects of text that as a whole is not JSON.
+/// Returns the complete innermost objects of a text that is not entirely JSON; `None` if there are none.
 fn complete_objects(answer: &str) -> Option<Vec<Value>> {
     let mut starts = Vec::new();
     let mut objects = Vec::new();
@@ -195,7 +196,7 @@ fn proposed(value: &Value) -> Option<ProposedMemory> {
     let text = text_of(value, &["text", "body", "content", "description"]);
     Some(ProposedMemory {
         kind: kind(&text_of(value, &["kind", "type", "category"])),
-        // Not longer than texts of the rules: it must fit into a prompt with others.
+        // Not longer than texts by rules, because it must fit into an injection together with others.
         text: shortened(lines(&text).trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),
         title,
         quote: quote.chars().take(QUOTE_CHARS_MAX).collect(),
@@ -215,7 +216,8 @@ fn items(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Reads names, each once. A name alone is one, too; one that is too long to be a name is left out.
+/// Reads names without duplicates. A name without a type is accepted, and a text that is too long for a name is
+/// ignored.
 fn entities(value: Option<&Value>) -> Vec<Entity> {
     let mut entities: Vec<Entity> = Vec::new();
     for item in items(value) {
@@ -237,7 +239,7 @@ fn entities(value: Option<&Value>) -> Vec<Entity> {
     entities
 }
 
-/// Reads a fact with all three parts, each short enough to be one.
+/// Reads a fact; `None` unless it has all three parts and each is short enough.
 fn fact(value: &Value) -> Option<ProposedFact> {
     let part = |key: &str| {
         let part = clean(value.get(key)?.as_str()?).trim().to_owned();
@@ -252,7 +254,8 @@ fn fact(value: &Value) -> Option<ProposedFact> {
     })
 }
 
-/// Reads a topic of two levels. Topics are compared, so they have one form: lower case, joined by hyphens.
+/// Reads a topic of two levels; `None` for other texts. Topics are compared, so they have a normal form: lower case,
+/// joined by hyphens.
 pub fn topic(text: &str) -> Option<String> {
     let level = |level: &str| {
         let words = level.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -263,7 +266,7 @@ pub fn topic(text: &str) -> Option<String> {
     Some(format!("{}/{}", level(area)?, level(topic.split('/').next()?)?))
 }
 
-/// Returns the sentences of a text that fit whole; if the first one does not, as much of it as fits.
+/// Returns the sentences of a text that fit completely. If the first one does not fit, returns its beginning.
 pub fn shortened(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let stops = text[..end].rmatch_indices(['.', '!', '?', '\n']);
@@ -272,7 +275,7 @@ pub fn shortened(text: &str, chars_max: usize) -> String {
     whole.map_or_else(|| cut(text, chars_max), |end| text[..end].trim_end().to_owned())
 }
 
-/// Returns a kind that the model may use; a statement with an invalid one becomes a fact.
+/// Returns a kind that the model may use. An unknown kind becomes a fact.
 fn kind(name: &str) -> Kind {
     match Kind::from_name(name) {
         Some(
@@ -291,7 +294,7 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// Reads a share: a whole number from 0 to 100, as models are asked for, or a fraction from 0 to 1.
+/// Reads a share: an integer from 0 to 100, as the question asks for, or a fraction from 0 to 1.
 fn share(value: Option<&Value>) -> f32 {
     let written = match value {
         Some(Value::Number(number)) => number.to_string(),
@@ -317,7 +320,7 @@ fn list(value: Option<&Value>, items_max: usize) -> Vec<String> {
     items.into_iter().filter(|item| !item.is_empty()).take(items_max).collect()
 }
 
-/// Returns the cues that are short enough, each once. A truncated one would be worse than none.
+/// Returns the cues that are short enough, without duplicates. A truncated cue would be useless.
 fn cues(cues: Vec<String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for cue in cues {
@@ -336,7 +339,7 @@ fn text_of(value: &Value, names: &[&str]) -> String {
         .to_owned()
 }
 
-/// Returns a text in one line without control characters and other invisible ones.
+/// Returns a text on one line without control characters and other invisible characters.
 fn line(text: &str, chars_max: usize) -> String {
     clean(text).chars().take(chars_max).collect()
 }

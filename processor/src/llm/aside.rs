@@ -1,4 +1,4 @@
-//! Questions that failed repeatedly: they are set aside, reported, and sent again on request only.
+//! Questions that failed repeatedly. They are kept aside, reported, and sent again only on request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::lock::{BUSY_MAX, Busy, Lock};
 use crate::private_files::{read_json, write_json};
 
-/// Number of failures, each in another sync, after which a question is set aside.
+/// Number of failures, each in another sync, after which a question is kept aside.
 const FAILURES_MAX: u32 = 3;
-/// Maximum number of questions recorded as failed; beyond it, the others are sent again.
+/// Maximum number of questions that are recorded as failed. Further ones are sent again.
 const ENTRIES_MAX: usize = 10_000;
 
 /// Failed questions of a project.
@@ -22,13 +22,13 @@ pub(super) struct AsideQuestions {
     kept: AsideFile,
 }
 
-/// The file format.
+/// The format of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct AsideFile {
-    /// Number of requests to send all of them again.
+    /// Number of user requests to send all of them again.
     retries: u32,
-    /// Failures by question.
+    /// Number of failures of each question.
     failed: BTreeMap<String, u32>,
 }
 
@@ -43,18 +43,18 @@ fn path(folder: &Path) -> PathBuf {
 }
 
 impl AsideQuestions {
-    /// Reads the record in the folder of answers; a missing one is empty.
+    /// Reads the record in the folder of answers. A missing record counts as empty.
     pub fn read(folder: &Path) -> Self {
         let path = path(folder);
         Self { kept: read_json(&path).unwrap_or_default(), path }
     }
 
-    /// Returns whether a question is no longer sent.
+    /// Returns whether a question is kept aside, so that it is no longer sent.
     pub fn holds(&self, question: &str) -> bool {
         self.kept.failed.get(question).is_some_and(|times| *times >= FAILURES_MAX)
     }
 
-    /// Counts a failure.
+    /// Counts a failure of a question.
     pub fn failed(&mut self, question: &str) {
         if self.kept.failed.len() < ENTRIES_MAX || self.kept.failed.contains_key(question) {
             *self.kept.failed.entry(question.to_owned()).or_default() += 1;
@@ -62,7 +62,7 @@ impl AsideQuestions {
         }
     }
 
-    /// Forgets that a question failed before: it was answered.
+    /// Removes a question from the record, because it was answered.
     pub fn answered(&mut self, question: &str) {
         if self.kept.failed.remove(question).is_some() {
             self.write();
@@ -70,23 +70,24 @@ impl AsideQuestions {
     }
 
     fn write(&self) {
-        // After a failed write it is asked again, which costs time only.
+        // If writing fails, the question is sent again, which only costs time.
         drop(write_json(&self.path, &self.kept));
     }
 }
 
-/// Returns the number of questions that are set aside, by the folder of a project's answers.
+/// Returns the number of questions that are kept aside, for the folder of a project's answers.
 pub fn count(folder: &Path) -> usize {
     read_json::<AsideFile>(&path(folder)).unwrap_or_default().set_aside()
 }
 
-/// Returns the number of requests to send everything again: when it rises, completed sessions are read again.
+/// Returns the number of user requests to send all of them again. When it increases, sessions that were read completely
+/// are read again.
 pub fn retries(folder: &Path) -> u32 {
     read_json::<AsideFile>(&path(folder)).unwrap_or_default().retries
 }
 
-/// Makes the next sync send the questions that were set aside again; returns their number. Waits for a running sync,
-/// because it records failures, too.
+/// Makes the next sync send the questions again that were kept aside. Returns their number. Waits for a running sync to
+/// end, because a sync records failures as well.
 ///
 /// # Errors
 /// If a later version of the program has written the project's private state, or the file cannot be written.
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!(retry(&project).unwrap(), 1);
         assert_eq!((count(&folder), retries(&folder)), (0, 1));
         assert!(!AsideQuestions::read(&folder).holds("a"));
-        // Nothing to ask again.
+        // No question is kept aside.
         assert_eq!(retry(&project).unwrap(), 0);
         assert_eq!(retries(&folder), 1);
     }

@@ -1,4 +1,4 @@
-//! Cached answers: a window is asked about once for each model and question.
+//! Cached answers: each window is sent only once for each model and question.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,30 +7,30 @@ use super::answer::ANSWER_BYTES_MAX;
 use super::ask::VERSION;
 use crate::private_files::create_private;
 
-/// Extension of the file with the hash of the end shown with an answer.
+/// Extension of the file with the hash of the session end that was shown with a window.
 const END: &str = "end";
 
-/// A folder of answers, one file each, named by a hash of the question.
+/// A folder of answers, one file for each, named by a hash of the question.
 #[derive(Debug)]
 pub struct AnswerCache(PathBuf);
 
 impl AnswerCache {
-    /// Opens the cache in this folder, which is created with the first answer.
+    /// Opens the cache in this folder. The first answer creates the folder.
     pub fn new(folder: &Path) -> Self {
         Self(folder.to_owned())
     }
 
-    /// Returns the answer of this model to this window, if it is cached.
+    /// Returns the cached answer of this model to this window.
     pub fn get(&self, model: &str, window: &str) -> Option<String> {
         read(&self.path(model, window))
     }
 
-    /// Returns the hash of the end shown to this model with this window, if it is recorded.
+    /// Returns the recorded hash of the session end that this model was shown with this window.
     pub fn end(&self, model: &str, window: &str) -> Option<String> {
         read(&self.path(model, window).with_extension(END))
     }
 
-    /// Stores the hash of the end shown to this model with this window.
+    /// Stores the hash of the session end that this model was shown with this window.
     pub fn put_end(&self, model: &str, window: &str, end: &str) -> std::io::Result<()> {
         self.write(&self.path(model, window).with_extension(END), end)
     }
@@ -48,7 +48,7 @@ impl AnswerCache {
         Ok(())
     }
 
-    /// Returns the name of a question, by its model and text.
+    /// Returns the file name of a question, derived from model and text.
     pub fn id(model: &str, window: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes());

@@ -1,8 +1,8 @@
-//! Claude Code itself as the model, by `claude -p`: a separate question without the user's hooks, settings, MCP servers
-//! and history.
+//! Claude Code as the model. A question is a separate call of `claude -p` without the user's hooks, settings, MCP
+//! servers and history.
 //!
-//! The call cannot be learned from: our hooks are off in it, it leaves no transcript, and its folder is a new empty
-//! one.
+//! Nothing is learned from the call itself, because our hooks are off in it, it writes no transcript, and it runs in a
+//! new empty folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -30,38 +30,38 @@ use crate::programs;
 /// Name of the program.
 const PROGRAM: &str = "claude";
 
-/// The default model: small, and the cheapest.
+/// The default model, which is small and the cheapest.
 pub const MODEL: &str = "haiku";
 /// Maximum cost of one question in US dollars.
 const QUESTION_USD_MAX: f64 = 0.25;
-/// Maximum size of its output: one result.
+/// Maximum size of the program's output in bytes. The output is one result.
 const RESULT_BYTES_MAX: u64 = 1 << 20;
 
-/// Time for the program to report its version.
+/// Time limit for the program to report its version.
 const VERSION_WAIT: Duration = Duration::from_secs(5);
-/// Bytes of that report: one line.
+/// Maximum size of the version report in bytes. The report is one line.
 const VERSION_BYTES_MAX: u64 = 1 << 10;
 
-/// Variables that limit its network use to the question, and its actions to the request.
+/// Variables that limit the program's network use to the question and its actions to the request.
 const QUIET: [(&str, &str); 5] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
-    // Its own retries take minutes; worthwhile retries are made here.
+    // The program's own retries take minutes. Useful retries are made by this program instead.
     ("CLAUDE_CODE_MAX_RETRIES", "0"),
     (mode::VARIABLE, "off"),
 ];
 
-/// Variables of Claude Code that are kept: its folder, and the model.
+/// Variables of Claude Code that are passed on: those for its folder and the model.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "ANTHROPIC_DEFAULT_HAIKU_MODEL"];
 
-/// Claude Code's own model.
+/// Claude Code as a provider.
 pub struct Claude {
     program: PathBuf,
     model: String,
-    /// The endpoint, where the user named one.
+    /// The endpoint, if the user named one.
     server: Option<ModelServer>,
-    /// How long an answer may take, and the setting that says so.
+    /// Time limit for an answer, and the name of the setting.
     most: (Duration, &'static str),
     environment: ClientEnvironment,
     folder: TempDir,
@@ -73,7 +73,7 @@ impl fmt::Debug for Claude {
     }
 }
 
-/// Output of `--output-format json`.
+/// The program's output with `--output-format json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ClaudeOutput {
@@ -88,7 +88,7 @@ struct ClaudeOutput {
     models: std::collections::BTreeMap<String, ModelUsage>,
 }
 
-/// Tokens of one model.
+/// Number of tokens of one model.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ModelUsage {
@@ -99,8 +99,8 @@ struct ModelUsage {
 }
 
 impl Claude {
-    /// Prepares requests to `model`; nothing is started yet. Returns a fault if sessions at `roots` use another
-    /// endpoint than the question would, or if there is no Claude Code.
+    /// Prepares requests to `model` without starting a program. Returns a fault if sessions at `roots` use an endpoint
+    /// that differs from the question's, or if Claude Code is not installed.
     pub fn new(
         environment: ClientEnvironment,
         roots: &[PathBuf],
@@ -148,7 +148,7 @@ impl Claude {
         if outcome.subtype == "error_max_budget_usd" {
             return ModelFault::Budget(told);
         }
-        // Some errors are text only; the status is set only if a request was made.
+        // Some errors are only text, because the status is set only if a request was made.
         if matches!(outcome.api_error_status, Some(401 | 403))
             || says(&["not logged in", "/login", "invalid api key", "oauth token"])
         {
@@ -177,7 +177,7 @@ impl Claude {
         }
     }
 
-    /// Reads its output.
+    /// Reads the program's output.
     fn read(&self, printed: &Printed) -> ModelReply {
         let Some(outcome) = outcome(&printed.stdout) else {
             let told = line(&String::from_utf8_lossy(&printed.stderr));
@@ -197,7 +197,7 @@ impl Claude {
         let answer = match (&outcome.structured_output, &outcome.result) {
             _ if outcome.is_error => Err(self.fault(&outcome)),
             (Some(answer), _) => Ok(answer.to_string()),
-            // It answered in words: JSON in them is searched as in any answer.
+            // The model answered in words, in which JSON is searched for as in any answer.
             (None, Some(Value::String(text))) => Ok(text.clone()),
             (None, _) => Err(self.fault(&outcome)),
         };
@@ -234,7 +234,7 @@ impl Provider for Claude {
     }
 }
 
-/// Returns the result: the whole output, or its last line that is one.
+/// Returns the result: the whole output, or its last line that is a result.
 fn outcome(stdout: &[u8]) -> Option<ClaudeOutput> {
     let text = String::from_utf8_lossy(stdout);
     let mut lines = text.lines().rev().filter(|line| line.trim_start().starts_with('{'));
@@ -244,15 +244,15 @@ fn outcome(stdout: &[u8]) -> Option<ClaudeOutput> {
     })
 }
 
-/// Returns whether a variable of our environment is Claude Code's. With those of the session that started us, the
-/// client would act as a part of that session.
+/// Returns whether a variable of our environment is passed to Claude Code. With the variables of the session that
+/// started us, the program would act as a part of that session.
 fn is_passed_on(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_its_own = name.starts_with("CLAUDE") || name.starts_with("ANTHROPIC_");
     !is_its_own || KEPT.contains(&&*name) || ACCOUNTS.contains(&&*name)
 }
 
-/// Returns the version that the program reports.
+/// Returns the version that the program reports; `None` if it reports none.
 pub fn version(environment: &ClientEnvironment) -> Option<ClientVersion> {
     let mut command = Command::new(program_of(environment)?);
     command
@@ -265,7 +265,7 @@ pub fn version(environment: &ClientEnvironment) -> Option<ClientVersion> {
     ClientVersion::parse(&String::from_utf8_lossy(&printed.stdout))
 }
 
-/// Where Claude Code is: in `PATH`, or where its installers put it.
+/// Returns the path of Claude Code: in `PATH`, or in the folders of its installers; `None` if it is missing.
 pub fn program_of(environment: &ClientEnvironment) -> Option<PathBuf> {
     let in_path = programs::find(environment.get("PATH").map(OsString::as_os_str), PROGRAM);
     let home = environment.get("HOME").map(PathBuf::from);
@@ -280,7 +280,7 @@ mod tests {
     use super::super::ask;
     use super::*;
 
-    /// A stand-in for the client that runs a given script.
+    /// A stand-in for the program that runs a given script.
     struct Fake {
         folder: TempDir,
     }
@@ -294,7 +294,7 @@ mod tests {
             Self { folder }
         }
 
-        /// Creates a client that prints this result.
+        /// Creates a stand-in that prints this result.
         fn printing(result: &Value) -> Self {
             Self::new(&format!("cat >/dev/null\ncat <<'EOF'\n{result}\nEOF\nexit 1"))
         }
@@ -393,7 +393,7 @@ mod tests {
             Err(ModelFault::Budget("Reached maximum budget ($0.1)".to_owned()))
         );
         assert_eq!(reply.usage.usd, Some(0.2), "it cost all the same");
-        // Words instead of the form, and no result.
+        // Words instead of the requested form, without a result.
         let words = serde_json::json!({"is_error": false, "result": "I would rather talk."});
         let reply = Fake::printing(&result(words)).ask();
         assert_eq!(reply.answer, Ok("I would rather talk.".to_owned()));
@@ -403,7 +403,7 @@ mod tests {
         assert!(matches!(old.answer, Err(ModelFault::Old(_))));
         let barred = Fake::new("");
         let program = barred.folder.path().join("claude");
-        // Its interpreter may not be run.
+        // The script's interpreter cannot be run.
         fs::write(&program, "#!/etc/passwd\n").unwrap();
         assert!(
             matches!(barred.ask().answer, Err(ModelFault::Start { program: it, .. }) if it == program)
@@ -420,7 +420,7 @@ mod tests {
         let pids = fs::read_to_string(fake.folder.path().join("pid")).unwrap();
         assert_eq!(pids.lines().count(), 2);
         for pid in pids.lines().map(|pid| pid.parse::<i32>().unwrap()) {
-            // The system reaps the orphan at an unspecified time.
+            // The operating system removes the orphaned process at an unspecified time.
             let gone = (0..500).any(|_| {
                 std::thread::sleep(Duration::from_millis(10));
                 let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Detects whether sessions of Claude Code use another endpoint than a question without the user's settings would:
-//! another provider, a gateway, another account. Then no question is sent.
+//! Detects whether sessions of Claude Code use an endpoint that differs from that of a question without the user's
+//! settings: another provider, a gateway, another account. In this case no question is sent.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,30 +11,30 @@ use serde_json::Value;
 
 use super::host::ModelServer;
 
-/// Bytes of a settings file of Claude Code.
+/// Maximum size in bytes of a settings file of Claude Code.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
-/// The endpoint that is not a gateway.
+/// The usual endpoint, which is not a gateway.
 const USUAL_HOST: &str = "api.anthropic.com";
 /// The variable that names the endpoint.
 pub(super) const BASE_URL: &str = "ANTHROPIC_BASE_URL";
-/// Settings that define how a session reaches its provider, besides the variables.
+/// Settings besides variables that define how a session reaches its provider.
 const HELPERS: [&str; 5] =
     ["apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"];
-/// Variables that contain the billed account.
+/// Variables that contain the credentials of the billed account.
 pub(super) const ACCOUNTS: [&str; 3] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
-/// Paths of an organisation's settings, which apply to everything.
+/// Paths of an organisation's settings, which apply to all sessions.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
 
-/// The environment of this process, of which tests make their own.
+/// The environment of this process, or one that a test creates.
 #[derive(Clone, Debug, Default)]
 pub struct ClientEnvironment(BTreeMap<OsString, OsString>);
 
 impl ClientEnvironment {
-    /// That of this process.
+    /// Returns the environment of this process.
     pub fn of_process() -> Self {
         Self(std::env::vars_os().collect())
     }
@@ -50,7 +50,7 @@ impl ClientEnvironment {
         self.0.iter()
     }
 
-    /// Returns a variable that is not empty.
+    /// Returns the value of a variable if it is not empty.
     pub fn get(&self, name: &str) -> Option<&OsString> {
         self.0.get(OsString::from(name).as_os_str()).filter(|value| !value.is_empty())
     }
@@ -59,7 +59,7 @@ impl ClientEnvironment {
         self.get(name).map(|value| value.to_string_lossy().into_owned())
     }
 
-    /// Returns the files with settings of Claude Code that apply to working trees at `roots`.
+    /// Returns the settings files of Claude Code that apply to working trees at `roots`.
     fn settings(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
         let home = self.get("HOME").map(PathBuf::from);
         let moved = self.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
@@ -73,8 +73,8 @@ impl ClientEnvironment {
         files
     }
 
-    /// Says what sends sessions elsewhere, and where that was found; `None` where nothing does. `agreed` is the
-    /// endpoint that the user named and agreed to.
+    /// Returns which setting makes sessions use another endpoint, and where the setting is; `None` if there is none.
+    /// `agreed` is the endpoint that the user named and consented to.
     pub fn leads_elsewhere(
         &self,
         roots: &[PathBuf],
@@ -122,7 +122,7 @@ impl ClientEnvironment {
         })
     }
 
-    /// Names the account that pays for questions, as far as it can be determined without a secret.
+    /// Returns the name of the account that pays for questions, as far as it can be determined without a secret.
     pub fn bill(&self) -> &'static str {
         if self.get("ANTHROPIC_API_KEY").is_some() || self.get("ANTHROPIC_AUTH_TOKEN").is_some() {
             "the account of the key in your environment"
@@ -139,7 +139,7 @@ fn diversion_message(what: &str, place: &str) -> String {
     )
 }
 
-/// Says where a variable sends sessions; `None` where it changes nothing.
+/// Returns the endpoint to which a variable directs sessions; `None` if it has no effect.
 fn diverts(name: &str, value: &str, agreed: Option<&ModelServer>) -> Option<String> {
     if matches!(value.trim().to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off") {
         return None;
@@ -153,7 +153,7 @@ fn diverts(name: &str, value: &str, agreed: Option<&ModelServer>) -> Option<Stri
     if !(provider || endpoint || other) || name == BASE_URL && is_usual(value, agreed) {
         return None;
     }
-    // Of an address the host is named, and nothing that may be a key in it.
+    // Only the host of an address is printed, because the rest may contain a key.
     let host = ModelServer::parse(value).ok().filter(|_| endpoint).map(|server| server.name());
     Some(host.map_or_else(|| format!("`{name}`"), |host| format!("`{name}` ({host})")))
 }

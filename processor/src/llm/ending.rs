@@ -1,26 +1,26 @@
-//! The end of a session, shown with every window of it: a part alone does not contain later fixes, completions and
-//! retractions.
+//! The end of a session, which is sent with each of its windows, because a window does not contain later fixes,
+//! completions and retractions.
 
 use super::window::cut_middle;
 use crate::extract::Landed;
 use crate::extract::session_record::{is_done, last_text, todos};
 use crate::transcript::session::{Input, Session, StepKind};
 
-/// Maximum number of commits in the text, the last ones.
+/// Maximum number of commits in the text; the last ones are used.
 const COMMITS_MAX: usize = 16;
-/// Characters of the last answer.
+/// Maximum number of characters of the last answer.
 const ANSWER_CHARS_MAX: usize = 1_800;
 /// Maximum number of open items in the text.
 const OPEN_MAX: usize = 8;
-/// Characters of one line.
+/// Maximum number of characters of one line.
 const LINE_CHARS_MAX: usize = 160;
 
-/// How a session ended.
+/// State at the end of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// Subjects of the commits that were made in it, in their order.
+    /// Subjects of the session's commits, in their order.
     pub commits: Vec<String>,
-    /// Items of its last todo list that were not done.
+    /// Unfinished items of the session's last todo list.
     pub open: Vec<String>,
     /// The last command, if it failed.
     pub failing: Option<String>,
@@ -44,8 +44,8 @@ impl Ending {
         }
     }
 
-    /// Returns the text that precedes each window, of at most `chars_max` characters and the mark of a cut; empty
-    /// without information.
+    /// Returns the text that precedes each window; empty if there is no information. It has at most `chars_max`
+    /// characters, plus a mark if it was cut.
     pub fn text_within(&self, chars_max: usize) -> String {
         let text = self.text();
         let mut text = cut_middle(&text, chars_max);
@@ -73,7 +73,8 @@ impl Ending {
     }
 }
 
-/// Returns the last answer with content; a short one ("Pushed.") only if there is no other.
+/// Returns the last answer that describes the state of the work. A short answer ("Pushed.") is returned only if there
+/// is no other.
 fn answer(session: &Session) -> &str {
     let mut answers = session.turns.iter().rev().filter_map(last_text).map(str::trim);
     let last = answers.next().unwrap_or_default();
@@ -81,12 +82,12 @@ fn answer(session: &Session) -> &str {
     if says(&last) { last } else { answers.take(ANSWERS_MAX).find(says).unwrap_or(last) }
 }
 
-/// Minimum length of an answer that describes the state of the work.
+/// Minimum number of characters of an answer that describes the state of the work.
 const ANSWER_CHARS_MIN: usize = 240;
-/// Maximum number of answers that are searched for such a one.
+/// Maximum number of answers that are searched for one that is long enough.
 const ANSWERS_MAX: usize = 8;
 
-/// Returns the last shell command of a session, if it failed.
+/// Returns the last shell command of a session if it failed, else `None`.
 fn failing(session: &Session) -> Option<String> {
     let steps = session.turns.iter().flat_map(|turn| &turn.steps).rev();
     let mut commands = steps.filter_map(|step| match &step.what {

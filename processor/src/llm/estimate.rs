@@ -1,4 +1,4 @@
-//! Estimates of the cost of Claude Code's small model, from the sessions at hand.
+//! Estimates the cost of Claude Code's small model from the existing sessions.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -14,34 +14,34 @@ use super::{TOKEN_CHARS, ask, window};
 use crate::collect::discover::Transcript;
 use crate::transcript::SessionBuilder;
 
-/// Maximum number of sessions in the estimate, the newest.
+/// Maximum number of sessions in the estimate; the newest ones are used.
 const SESSIONS_MAX: usize = 5;
-/// Maximum size of a transcript in the estimate; longer ones are skipped.
+/// Maximum size in bytes of a transcript in the estimate. Longer ones are skipped.
 const TRANSCRIPT_BYTES_MAX: u64 = 8 << 20;
-/// Tokens that Claude Code adds to a question (2.6 kB, measured with 2.1.330).
+/// Number of tokens that Claude Code adds to a question (2.6 kB, measured with 2.1.330).
 const AROUND_TOKENS: u64 = 700;
-/// Tokens of an answer that fills the form.
+/// Number of tokens of an answer with the maximum number of memories.
 const ANSWER_TOKENS: u64 = 800;
 
-/// Cost of the sessions of this project.
+/// Estimated cost of reading this project's sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Number of sessions in the estimate.
+    /// Number of sessions from which it is estimated.
     pub seen: usize,
-    /// All sessions.
+    /// Number of all sessions.
     pub sessions: usize,
-    /// Tokens and US dollars for one, on average.
+    /// Average tokens and US dollars for one session.
     pub each: Usage,
 }
 
 impl Estimate {
-    /// Returns the US dollars for all sessions.
+    /// Returns the cost of all sessions in US dollars.
     pub fn usd(&self) -> f64 {
         self.each.usd.unwrap_or_default() * self.sessions as f64
     }
 }
 
-/// Estimates from the newest transcripts; `None` if there is no readable one.
+/// Computes the estimate from the newest transcripts; `None` if none of them is readable.
 pub fn estimate(
     settings: &Settings,
     transcripts: &[Transcript],

@@ -1,9 +1,10 @@
-//! Grounding: a proposed memory counts only if its quote occurs in the session word for word, if it shares its subject
-//! with the quote, and if it has content. A quote from a tool's output, a file or the assistant is never a wish,
-//! whatever kind the model assigns. Names and facts of a memory count only if they occur in the session.
+//! Grounding: a proposed memory counts only if its quote occurs in the session word for word, if memory and quote have
+//! a common subject, and if the memory has content. A quote from a tool's output, a file or the assistant is never a
+//! wish, regardless of the kind that the model assigns. Names and facts of a memory count only if they occur in the
+//! session.
 //!
-//! Each kind also has its own condition ([`kept_kind`]): a mere thought of the model is not a fact, a decision has its
-//! reason, a preference is the user's, and a fix has an error.
+//! Each kind also has its own condition ([`kept_kind`]): an unconfirmed thought of the model is not a fact, a decision
+//! needs a reason, a preference must be the user's, and a fix needs an error.
 
 use std::collections::BTreeSet;
 
@@ -18,31 +19,33 @@ use super::window::{SessionWindow, WindowPiece};
 use crate::extract::draft::Draft;
 use crate::extract::text_retells_order;
 
-/// Minimum number of characters of a quote: shorter text occurs by chance.
+/// Minimum number of characters of a quote. Shorter text may occur by chance.
 const QUOTE_CHARS_MIN: usize = 12;
-/// Minimum summed rarity, in technical text at large, of the distinct words of a finding. Of 407 findings of a careful
-/// model the poorest has 57 and half have 164; "The code was improved, several things work now" has 25.
+/// Minimum sum of the rarities, in technical text in general, of the distinct words of a finding. Among 407 findings by
+/// a careful model the lowest sum is 57, and half have at least 164; "The code was improved, several things work now"
+/// has 25.
 const FINDING_RARITY_MIN: f32 = 36.0;
-/// Words that a failed command shares with a fix that cures it.
+/// Minimum number of words that a failed command must share with the fix that cures it.
 const ERROR_TERMS_MIN: usize = 2;
-/// Time before a window within which a date often lacks its year.
+/// Period before a window for whose dates the year is often omitted.
 const YEAR_MS: i64 = 366 * DAY_MS;
-/// Tags of a draft.
+/// Maximum number of tags of a draft.
 const TAGS_MAX: usize = 8;
-/// Numbers drafts of a model apart from those of the rules: an id depends on kind, record and this.
+/// First number of a model's drafts, which distinguishes them from drafts by rules. The id depends on kind, record and
+/// this number.
 const ORDINAL_FIRST: u32 = 1_000;
 
-/// Drafts of an answer.
+/// The drafts from an answer.
 #[derive(Debug, Default, PartialEq)]
 pub struct Grounded {
     /// The drafts.
     pub drafts: Vec<Draft>,
-    /// Proposed memories that the session does not show.
+    /// Number of proposed memories that the session does not support.
     pub unshown: usize,
 }
 
-/// Converts a model's proposals for a window to drafts. Proposals that the window does not support are dropped, and so
-/// are those that fail the condition of their kind.
+/// Converts a model's proposals for a window to drafts. Drops proposals that the window does not support, and those
+/// that fail the condition of their kind.
 pub fn drafts(
     window: &SessionWindow,
     proposed: Vec<ProposedMemory>,
@@ -89,26 +92,26 @@ pub fn drafts(
     grounded
 }
 
-/// Whether a memory is shown by the words that it quotes.
+/// Returns whether the quote of a memory supports the memory.
 fn is_shown(proposed: &ProposedMemory, quote: &str, said_by: SaidBy) -> bool {
     let retold = said_by != SaidBy::User
         && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
     !retold && speaks_of(proposed, quote) && has_content(proposed, kind(proposed.kind, said_by))
 }
 
-/// Returns the kind of an accepted memory; `None` if it does not fulfil the condition of its kind.
+/// Returns the kind of an accepted memory; `None` if it fails the condition of its kind.
 fn kept_kind(
     (window, shown): (&SessionWindow, &ShownText),
     proposed: &ProposedMemory,
     quote: &str,
     said_by: SaidBy,
 ) -> Option<Kind> {
-    // Others' statements about the user's preferences are hearsay, and not facts either.
+    // Another speaker's statement about the user's preferences is hearsay, and therefore not a fact either.
     if proposed.kind == Kind::Preference && said_by == SaidBy::Assistant {
         return None;
     }
     let kind = match kind(proposed.kind, said_by) {
-        // The statement may be true, but it cures nothing.
+        // Without an error the statement may be true, but it is not a fix.
         Kind::Fix if !shows_error(window, proposed, quote) => Kind::Fact,
         kind => kind,
     };
@@ -128,7 +131,7 @@ fn kept_kind(
     is_kept.then_some(kind)
 }
 
-/// Returns the kind of a proposed memory, given the speaker of its quote: only users have wishes and set rules.
+/// Returns the kind of a proposed memory for the speaker of its quote, because only users have wishes and set rules.
 fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     match (proposed, said_by) {
         (Kind::Preference | Kind::Convention, SaidBy::Assistant | SaidBy::Tool) => Kind::Fact,
@@ -136,8 +139,8 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     }
 }
 
-/// Whether a decision has its reason or a rejected alternative, most of whose words the session has.
-/// A model that leaves the field out may have it in the title or the text.
+/// Returns whether a decision has a reason or a rejected alternative, most of whose words occur in the session. If the
+/// model omitted the field, the title or the text may contain the reason.
 fn has_reason(proposed: &ProposedMemory, shown: &ShownText) -> bool {
     proposed.because.as_deref().is_none_or(|because| {
         let reason = text_terms(because);
@@ -145,7 +148,7 @@ fn has_reason(proposed: &ProposedMemory, shown: &ShownText) -> bool {
     })
 }
 
-/// Returns the text of a memory, of a decision with its reason, where its text lacks that.
+/// Returns the text of a memory. The reason of a decision is added if the text lacks it.
 fn with_reason(kind: Kind, proposed: &ProposedMemory) -> String {
     let because = proposed.because.as_deref().filter(|_| kind == Kind::Decision);
     let Some(because) = because.filter(|it| !it.is_empty()) else { return proposed.text.clone() };
@@ -157,8 +160,8 @@ fn with_reason(kind: Kind, proposed: &ProposedMemory) -> String {
     shortened(text.trim(), TEXT_CHARS_MAX.saturating_sub(proposed.title.chars().count()))
 }
 
-/// Whether an error is there that a fix cures: the session has the words that the model gives for it, the memory or its
-/// quote looks like the output of a failure, or a failed command of the window is about the same.
+/// Returns whether there is an error that a fix cures: the session contains the model's words for it, the memory or its
+/// quote looks like the output of a failure, or a failed command in the window is about the same thing.
 fn shows_error(window: &SessionWindow, proposed: &ProposedMemory, quote: &str) -> bool {
     let is_quoted = |error: &String| evidence(window, error).is_some();
     let looks_like_one = |text: &str| error_signature(text).is_some();
@@ -170,12 +173,12 @@ fn shows_error(window: &SessionWindow, proposed: &ProposedMemory, quote: &str) -
             .any(|piece| known.intersection(&text_terms(&piece.text)).count() >= ERROR_TERMS_MIN)
 }
 
-/// Text of a window as names and facts are looked for in it.
+/// Text of a window in the form in which names and facts are searched for.
 struct ShownText {
-    /// In lower case.
+    /// The text in lower case.
     text: String,
     terms: BTreeSet<u64>,
-    /// Time of its last part.
+    /// Time of the window's last part.
     last: Timestamp,
 }
 
@@ -193,12 +196,12 @@ impl ShownText {
         Self { terms: text_terms(&text), text: text.to_lowercase(), last }
     }
 
-    /// Returns the names that the window has.
+    /// Returns the names that occur in the window.
     fn entities(&self, proposed: &[Entity]) -> Vec<String> {
         proposed.iter().filter(|it| self.has_name(&it.name)).map(Entity::to_string).collect()
     }
 
-    /// Returns whether the window has a name, and not only as a part of a longer word.
+    /// Returns whether a name occurs in the window as a separate word.
     fn has_name(&self, name: &str) -> bool {
         let (name, _) = fold(&name.to_lowercase());
         let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -210,9 +213,9 @@ impl ShownText {
         })
     }
 
-    /// Returns the facts whose object occurs in the quote, and whose subject occurs in the window. A date of the year
-    /// before the window counts, since "in March" needs no year; of any other date the date or the year must occur in
-    /// the window.
+    /// Returns the facts whose object occurs in the quote, and whose subject occurs in the window. A date within the
+    /// year before the window is accepted, because "in March" omits the year. For any other date, the date or its year
+    /// must occur in the window.
     fn facts(&self, proposed: &[ProposedFact], quote: &str, at: Timestamp) -> Vec<Fact> {
         let of_quote = text_terms(quote);
         let has = |terms: &BTreeSet<u64>, text: &str| {
@@ -241,12 +244,12 @@ impl ShownText {
     }
 }
 
-/// Whether a memory shares a word with what it quotes: one that does not is about something else.
+/// Returns whether a memory shares a word with its quote. Without a common word it is about something else.
 fn speaks_of(proposed: &ProposedMemory, quote: &str) -> bool {
     !terms(proposed).is_disjoint(&text_terms(quote))
 }
 
-/// Whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
+/// Returns whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
 fn has_content(proposed: &ProposedMemory, kind: Kind) -> bool {
     kind.is_wish() || terms(proposed).into_iter().map(rarity).sum::<f32>() >= FINDING_RARITY_MIN
 }
@@ -259,7 +262,8 @@ fn text_terms(text: &str) -> BTreeSet<u64> {
     text::tokens(text).iter().map(|token| text::term_hash(&token.term)).collect()
 }
 
-/// The part of a window that holds the quote, the quote as it stands there, and who said it.
+/// Returns the part of a window that contains the quote, the quote as written there, and its speaker; `None` if it does
+/// not occur.
 fn evidence<'a>(
     window: &'a SessionWindow,
     quote: &str,
@@ -277,7 +281,7 @@ fn evidence<'a>(
     })
 }
 
-/// Finds a folded quote in a text and returns the original text.
+/// Finds a folded quote in a text. Returns the text as written; `None` if it does not occur.
 fn find<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
     let (folded, places) = fold(text);
     let start = folded.find(quote)?;
@@ -286,8 +290,8 @@ fn find<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
     text.get(places[start]..end)
 }
 
-/// Folds runs of white space into one space. For each byte of the result: the byte of the text
-/// where its character starts.
+/// Replaces runs of white space by one space. Also returns, for each byte of the result, the offset in the text at
+/// which its character starts.
 fn fold(text: &str) -> (String, Vec<usize>) {
     let mut folded = String::with_capacity(text.len());
     let mut places = Vec::with_capacity(text.len());
@@ -309,7 +313,7 @@ fn fold(text: &str) -> (String, Vec<usize>) {
     (folded, places)
 }
 
-/// Whether a window names a file.
+/// Returns whether a window names a file.
 fn names(window: &SessionWindow, path: &str) -> bool {
     window.pieces.iter().any(|piece| {
         piece.text.contains(path) || piece.paths.iter().any(|known| known.ends_with(path))
@@ -322,7 +326,7 @@ mod tests {
 
     use super::*;
 
-    /// Drafts of what is proposed for a window.
+    /// Returns the drafts from the proposals for a window.
     fn drafts(window: &SessionWindow, proposed: Vec<ProposedMemory>) -> Vec<Draft> {
         super::drafts(window, proposed, "s", "ollama/x").drafts
     }
@@ -469,7 +473,7 @@ mod tests {
             ..proposed("never use floats for money")
         };
         let [draft] = &drafts(&window, vec![proposed])[..] else { panic!() };
-        // "float" is only a part of a word there.
+        // In this window "float" occurs only as a part of a word.
         assert_eq!(draft.entities, ["décimal (library)", "money.rs (file)"]);
         let facts: Vec<(&str, Option<Timestamp>)> =
             draft.facts.iter().map(|fact| (fact.subject.as_str(), fact.from)).collect();
@@ -516,7 +520,7 @@ mod tests {
             kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]),
             [Kind::Fact, Kind::Gotcha]
         );
-        // The session supports it, so it does not count against the model.
+        // The session supports the proposal, so it does not count against the model.
         let grounded = super::drafts(&window(), vec![thought(Kind::Fact)], "s", "ollama/x");
         assert_eq!((grounded.drafts.len(), grounded.unshown), (0, 0));
         let invented =
@@ -540,7 +544,7 @@ mod tests {
         assert_eq!(bodies(decision(text, Some(reason))), [format!("{reason} {text}")]);
         let with_it = format!("{text} For {reason}.");
         assert_eq!(bodies(decision(&with_it, Some(reason))), [with_it.as_str()]);
-        // Without the field the title or the text may contain it.
+        // If the model omits the field, the title or the text may contain the reason.
         assert_eq!(bodies(decision(text, None)), [text]);
         for because in ["", "...", "unspecified rationale, whichever applies"] {
             assert_eq!(bodies(decision(text, Some(because))), [""; 0], "{because:?}");

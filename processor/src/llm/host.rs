@@ -1,4 +1,4 @@
-//! Address of Ollama: `OLLAMA_HOST` in all the forms that Ollama itself accepts.
+//! Address of Ollama: reads `OLLAMA_HOST` in all forms that Ollama accepts.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,13 +11,13 @@ const PORT: u16 = 11434;
 /// An Ollama server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelServer {
-    /// Its base address, ending in `/`.
+    /// The base address, which ends with `/`.
     pub url: Url,
 }
 
 impl ModelServer {
-    /// Reads `OLLAMA_HOST`: a host, `host:port`, or an address with scheme and path; empty means
-    /// this machine. `Err` says in words what is wrong.
+    /// Reads `OLLAMA_HOST`: a host, `host:port`, or an address with scheme and path; empty means this machine. `Err`
+    /// describes the problem.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim().trim_matches(['"', '\'']).trim();
         let (scheme, rest) = match text.split_once("://") {
@@ -37,7 +37,7 @@ impl ModelServer {
             },
         };
         let host = match host {
-            // An address to listen on is not one to connect to.
+            // These addresses are for listening, and cannot be used to connect.
             "" | "0.0.0.0" | "::" | "[::]" => "127.0.0.1".to_owned(),
             host if host.contains(':') && !host.starts_with('[') => format!("[{host}]"),
             host => host.to_owned(),
@@ -58,7 +58,8 @@ impl ModelServer {
         Self::parse(text)
     }
 
-    /// Returns the server if text may be sent there. `table` is the settings table that names it.
+    /// Returns the server if the user permits sending text to it, else an error. `table` is the settings table that
+    /// names the server.
     pub fn agreed(
         setting: &str,
         variable: Option<&str>,
@@ -76,7 +77,7 @@ impl ModelServer {
         ))
     }
 
-    /// Returns whether it runs on this machine, so that nothing leaves it.
+    /// Returns whether the server is on this machine, so that no data leaves it.
     pub fn is_local(&self) -> bool {
         match self.url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -89,8 +90,8 @@ impl ModelServer {
         }
     }
 
-    /// Returns the name by which a person agrees to send text there: the host, and the port unless it
-    /// is Ollama's own.
+    /// Returns the name by which a person consents to sending text to the server: the host, and the port unless it is
+    /// Ollama's default.
     pub fn name(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
         match self.url.port_or_known_default() {
@@ -99,7 +100,7 @@ impl ModelServer {
         }
     }
 
-    /// Returns whether text may be sent to it: it is this machine, or the user agreed to it by name.
+    /// Returns whether text may be sent to the server: it is on this machine, or the user consented to it by name.
     pub fn is_allowed(&self, consented_hosts: &[String]) -> bool {
         self.is_local()
             || consented_hosts.iter().any(|agreed| {
@@ -117,14 +118,14 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
         return (host, rest.strip_prefix(':'));
     }
     match authority.rsplit_once(':') {
-        // More than one colon without brackets: an IPv6 address.
+        // Several colons without brackets mean an IPv6 address.
         Some((host, _)) if host.contains(':') => (authority, None),
         Some((host, port)) => (host, Some(port)),
         None => (authority, None),
     }
 }
 
-/// Returns whether the provider in the settings is on this machine, so that no data leaves it.
+/// Returns whether the provider in the settings is on this machine, so that no data leaves the machine.
 pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
     let variable = ollama_host.filter(|_| settings.provider == "ollama");
     settings.provider != "claude"

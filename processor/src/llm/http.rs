@@ -1,4 +1,4 @@
-//! Requests to a model's server: bounded in time and length, never led elsewhere.
+//! Requests to a model's server, with limits for time and size and without redirects.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -11,17 +11,17 @@ use super::host::ModelServer;
 
 /// Timeout for connecting. A running server answers in a few milliseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Characters of a server's error message that are repeated.
+/// Maximum number of characters of a server's error message that are shown.
 const MESSAGE_CHARS_MAX: usize = 200;
-/// Bytes of a server's error message that are read.
+/// Maximum number of bytes of a server's error message that are read.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
-/// Why there is no response.
+/// Reason why there is no response.
 #[derive(Debug)]
 pub enum HttpProblem {
-    /// It did not come.
+    /// The request failed.
     Http(reqwest::Error),
-    /// It is longer than any expected response.
+    /// The response exceeds the limit.
     Long { bytes_max: usize },
     /// The server sent an error instead.
     Refused(Refusal),
@@ -32,14 +32,14 @@ pub enum HttpProblem {
 pub struct Refusal {
     /// The status of the response.
     pub status: u16,
-    /// The waiting time that the server requests.
+    /// The waiting time that the server requests, if any.
     pub wait: Option<Duration>,
-    /// The server's message, in one line.
+    /// The server's message on one line.
     pub message: String,
 }
 
 impl Refusal {
-    /// Returns its fault where nothing better is known.
+    /// Returns the general fault for it, if no more specific one applies.
     pub fn fault(self) -> ModelFault {
         let Self { status, wait, message } = self;
         match status {
@@ -50,7 +50,7 @@ impl Refusal {
     }
 }
 
-/// Sends a request and reads the response, up to a number of bytes.
+/// Sends a request and reads the response up to `bytes_max` bytes.
 pub async fn exchange(request: RequestBuilder, bytes_max: usize) -> Result<Vec<u8>, HttpProblem> {
     let response = request.send().await.map_err(HttpProblem::Http)?;
     let status = response.status();
@@ -76,8 +76,8 @@ async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, HttpP
     Ok(given)
 }
 
-/// A client with timeouts. A redirect could lead redacted text to
-/// another host, and a proxy is no place for what is meant for this machine.
+/// Creates a client with timeouts. It follows no redirect, which could lead redacted text to another host, and uses no
+/// proxy, because text for this machine must not leave it.
 pub fn client(server: &ModelServer, connect: Duration, answer: Duration) -> Result<Client, String> {
     let mut http = Client::builder()
         .connect_timeout(connect)
@@ -86,7 +86,7 @@ pub fn client(server: &ModelServer, connect: Duration, answer: Duration) -> Resu
         .redirect(reqwest::redirect::Policy::none());
     if server.is_local() {
         http = http.no_proxy();
-        // The name refers to this machine, whatever a resolver returns.
+        // The name must refer to this machine, regardless of what a resolver returns.
         if let Some(name) = server.url.domain() {
             let here = [(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()];
             http = http.resolve_to_addrs(name, &here);
@@ -95,7 +95,7 @@ pub fn client(server: &ModelServer, connect: Duration, answer: Duration) -> Resu
     http.build().map_err(|error| format!("the HTTP client: {error}"))
 }
 
-/// Makes the runtime of requests.
+/// Creates the asynchronous runtime for requests.
 pub fn runtime() -> Result<Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -103,8 +103,8 @@ pub fn runtime() -> Result<Runtime, String> {
         .map_err(|error| format!("the runtime: {error}"))
 }
 
-/// Returns the fault of a failed exchange with `server`; `hint` explains how to start it, `most` is the timeout with
-/// the name of its setting.
+/// Returns the fault for a failed exchange with `server`. `hint` explains how to start the server, `most` is the
+/// timeout with the name of its setting.
 pub fn fault(
     error: reqwest::Error,
     server: &ModelServer,
@@ -117,16 +117,17 @@ pub fn fault(
     if error.is_timeout() {
         return ModelFault::Slow { wait: most.0, setting: most.1 };
     }
-    // The address that the library adds may hold what is nobody's business.
+    // The library adds the address to the message, and the address may contain private data.
     ModelFault::Broken(error.without_url().to_string())
 }
 
-/// Says that a response was longer than anybody asked for.
+/// Returns the fault for a response that exceeds the limit.
 pub fn long(bytes_max: usize) -> ModelFault {
     ModelFault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
 }
 
-/// Returns the error in a response that should be an answer: LM Studio sends some as a success.
+/// Returns the error in a response with a status of success, because LM Studio sends some errors in this way; `None` if
+/// there is none.
 pub fn refused(given: &[u8]) -> Option<Refusal> {
     let json: serde_json::Value = serde_json::from_slice(given).ok()?;
     let is_error = json.get("choices").is_none() && json.get("error").is_some_and(|e| !e.is_null());
@@ -134,7 +135,7 @@ pub fn refused(given: &[u8]) -> Option<Refusal> {
     is_error.then(|| Refusal { status: 400, wait: None, message: message() })
 }
 
-/// Returns the message of an error that the server sent as JSON, in the usual forms, or its text.
+/// Returns the message of a server's error, from its JSON in the usual forms, or else its text.
 pub fn message(text: &str) -> String {
     let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
     let error = json.as_ref().and_then(|json| json.get("error"));
@@ -143,7 +144,7 @@ pub fn message(text: &str) -> String {
     line(message.unwrap_or(text))
 }
 
-/// Returns the beginning of a text from outside, in one line.
+/// Returns the beginning of a text from outside, on one line.
 pub fn line(text: &str) -> String {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();

@@ -1,18 +1,18 @@
-//! Models for this machine: the order in which installed ones are offered, and ones to install.
+//! Models for this machine: the order in which installed models are offered, and proposals for installation.
 //!
-//! A larger model of the same time reads better, as long as it fits into memory beside everything else. No local model
-//! has been measured with this project (docs/language-models.md).
+//! Of models of the same age, a larger one reads better, as long as it fits into memory together with all other
+//! programs. No local model has been measured with this project (docs/language-models.md).
 
 pub use memory_store::fs::process::memory_bytes;
 
-/// Quarters of a machine's memory that a model may use.
+/// Number of quarters of a machine's memory that a model may use.
 const SHARE: u64 = 3;
-/// Memory that a model uses besides its weights, with a context of some 14,000 tokens.
+/// Memory in bytes that a model uses in addition to its weights, with a context of some 14,000 tokens.
 const CONTEXT_BYTES: u64 = 2 << 30;
-/// Models that are proposed.
+/// Maximum number of models that are proposed.
 const PROPOSED_MAX: usize = 3;
 
-/// Models of Ollama's library, with the size that it names, in tenths of a GB; the largest first.
+/// Models in Ollama's library, the largest first, with the sizes given there in tenths of a GB.
 const LIBRARY: [(&str, u64); 8] = [
     ("qwen3:30b", 190),
     ("gemma3:27b", 170),
@@ -24,8 +24,8 @@ const LIBRARY: [(&str, u64); 8] = [
     ("llama3.2:3b", 20),
 ];
 
-/// Sorts the largest model that fits into memory first, and those that do not fit last, the smallest of them first. If
-/// memory is unknown, or is another machine's, all fit.
+/// Sorts models: first those that fit into memory, the largest first, then those that do not fit, the smallest first.
+/// If the memory is unknown, or is that of another machine, all count as fitting.
 pub(super) fn sort_best_first(models: &mut [(String, u64)], memory: Option<u64>) {
     models.sort_by_key(|(_, bytes)| {
         let is_too_large = memory.is_some_and(|memory| !fits(*bytes, memory));
@@ -33,7 +33,7 @@ pub(super) fn sort_best_first(models: &mut [(String, u64)], memory: Option<u64>)
     });
 }
 
-/// Returns models of Ollama's library that fit into this memory, the largest first.
+/// Returns the models in Ollama's library that fit into this memory, the largest first.
 pub fn proposed(memory: u64) -> Vec<&'static str> {
     let fitting = LIBRARY.iter().filter(|(_, size)| fits(size * 100_000_000, memory));
     fitting.map(|(name, _)| *name).take(PROPOSED_MAX).collect()

@@ -1,22 +1,23 @@
-//! Masks: hide parts of a text from another machine, and restore them in its answer.
+//! Masks hide parts of a text from another machine, and are replaced by the originals in its answer.
 //!
-//! A *mask* is a word that replaces a piece of personal data in one question: `EMAIL_1_9f3c`. The same piece has the
-//! same mask throughout it, no other text has that ending, and the original is kept only in memory, until the answer
-//! has arrived. Then it is restored, if the user's own files may contain it; redaction for the place of writing follows
-//! as usual. A secret has no mask but the usual placeholder, and is never restored.
+//! A *mask* is a word that replaces a piece of personal data in one question: `EMAIL_1_9f3c`. Within a question, the
+//! same piece always has the same mask, and the mask's ending occurs nowhere else. The original is kept only in memory
+//! until the answer has arrived. Then it is restored if the user's own files may contain it; before it is written
+//! anywhere, the usual redaction applies. A secret is replaced by the usual placeholder instead of a mask, and is never
+//! restored.
 
 use memory_store::redact::{Class, Finding, NAME, Names, Policy, RedactOptions, Redactor};
 use memory_store::settings::Settings;
 
-/// Hexadecimal digits of an ending.
+/// Number of hexadecimal digits of an ending.
 const ENDING: usize = 4;
 
-/// How texts for another machine are masked.
+/// Settings for masking texts for another machine.
 #[derive(Debug)]
 pub struct Masks {
-    /// Hides from others.
+    /// Hides data that other machines must not receive.
     others: Redactor,
-    /// Options for data that not even the user's own files may contain.
+    /// Options for hiding data that even the user's own files may not contain.
     own: RedactOptions,
 }
 
@@ -25,20 +26,20 @@ pub struct Masks {
 pub struct Masked {
     /// The text.
     pub text: String,
-    /// Common end of its masks.
+    /// Common ending of the masks.
     ending: String,
     /// Each mask and its original.
     masks: Vec<(String, String)>,
 }
 
 impl Masks {
-    /// Creates masks from these settings: data barred from committed files is hidden from other machines.
+    /// Creates masks from these settings. Data that committed files may not contain is hidden from other machines.
     pub fn new(settings: &Settings) -> Self {
         let others = Redactor::new(&RedactOptions::for_store(settings, true));
         Self { others, own: RedactOptions::for_store(settings, false) }
     }
 
-    /// Masks a text with these names of people in it.
+    /// Masks personal data and these names of people in a text.
     pub fn mask(&self, text: &str, names: Names) -> Masked {
         let mut others = self.others.clone();
         others.options.names = names;
@@ -56,12 +57,13 @@ impl Masks {
             at = finding.range.end;
         }
         masked.text.push_str(&text[at..]);
-        // Hiding one thing may uncover the edge of another; masks are nothing that is found.
+        // Hiding one piece may make another one recognisable, so the text is redacted again. Masks themselves are not
+        // recognised as personal data.
         masked.text = others.redact(&masked.text).into_owned();
         masked
     }
 
-    /// Returns the class of a finding that the user's own files may contain.
+    /// Returns the class of a finding if the user's own files may contain it, else `None`.
     fn kept(&self, finding: &Finding) -> Option<&'static str> {
         let class = Class::from_name(finding.rule);
         let is_kept = class.is_some_and(|class| self.own.personal.of(class) == Policy::Keep);
@@ -92,11 +94,11 @@ impl Masked {
         answer
     }
 
-    /// Returns whether a text still has a mask: one that was changed, or made up, has no original.
+    /// Returns whether a text still contains a mask. A mask that the model changed or invented has no original.
     pub fn is_masked(&self, text: &str) -> bool {
         let text = text.to_ascii_lowercase();
         self.masks.iter().any(|(mask, _)| {
-            // A mask whose end was cut off is recognised by its beginning: `EMAIL_1_`.
+            // A mask whose ending was cut off is recognised by its beginning, `EMAIL_1_`.
             let beginning = mask.len() - ENDING;
             text.contains(&self.ending) || text.contains(&mask[..beginning].to_ascii_lowercase())
         })
@@ -114,7 +116,7 @@ impl Masked {
     }
 }
 
-/// Returns an end of masks that occurs nowhere in a text, the same for the same text.
+/// Returns an ending for masks that does not occur in a text. It is always the same for the same text.
 fn ending(text: &str) -> String {
     let mut hash = blake3::hash(text.as_bytes());
     loop {
@@ -156,7 +158,7 @@ mod tests {
         assert!(masked.note().contains(&masked.masks[0].0));
         assert_eq!(masked.restore(&masked.text), text);
         assert!(masked.is_masked(&masked.text) && !masked.is_masked(text));
-        // A mask that no question had is returned unchanged.
+        // A mask that was not in the question is returned unchanged.
         let invented = format!("EMAIL_9{}", masked.ending);
         assert_eq!(masked.restore(&invented), invented);
         assert!(masked.is_masked(&invented.to_uppercase()));

@@ -9,13 +9,14 @@ use crate::extract::draft::{Draft, PATHS_MAX};
 use crate::extract::session_record::Cure;
 use crate::extract::{overlap, word_set};
 
-/// Words that two drafts of the same record share from which they are about the same thing.
+/// Minimum share of common words for two drafts of the same record to be about the same thing.
 const SAME_RECORD_SHARE: f32 = 0.3;
-/// Share of words that a model's fix and a cure that passed must have in common, whatever their records.
+/// Minimum share of common words for a model's fix and an observed cure to be about the same thing, if their records
+/// differ.
 const SAME_CURE_SHARE: f32 = 0.5;
 
-/// Returns the drafts of a session: the model's, and the wishes that they do not cover. A fix among them gets the
-/// signature of the error that was cured.
+/// Returns the drafts of a session: the model's drafts, and the wishes that they do not cover. A fix gets the signature
+/// of the error that was cured.
 pub fn merge(wishes: Vec<Draft>, cures: &[Cure], mut proposed: Vec<Draft>) -> Vec<Draft> {
     let sets: Vec<BTreeSet<String>> = proposed.iter().map(words).collect();
     let is_told = |wish: &Draft| {
@@ -35,7 +36,7 @@ fn words(draft: &Draft) -> BTreeSet<String> {
     word_set(&format!("{} {}", draft.title, draft.body))
 }
 
-/// Adds to the model's fix for a cure the signature of its error, and its files.
+/// Adds the signature of the error and the files of a cure to the model's fix for it.
 fn prove(cure: &Cure, proposed: &mut [Draft], sets: &[BTreeSet<String>]) {
     let Some(signature) = &cure.signature else { return };
     let known = word_set(&format!("{} {} {}", cure.call, cure.error, cure.cure));

@@ -1,5 +1,5 @@
-//! Extraction by a language model: windows of redacted turns are sent, drafts with verbatim evidence are returned.
-//! Without an answer nothing is learned, and the next run asks again.
+//! Extraction by a language model: windows of redacted turns are sent, and drafts with verbatim evidence are returned.
+//! If there is no answer, nothing is learned, and the next run asks again.
 
 pub mod aside;
 pub mod estimate;
@@ -67,21 +67,21 @@ use trouble::Trouble;
 use usage::Meter;
 use window::SessionWindow;
 
-/// Joins texts while they are masked together; removed from them before.
+/// Separator between texts that are masked together. It is removed from the texts before.
 const SEAM: &str = "\u{1e}";
 
-/// Maximum number of consecutive faults of kinds that may affect all questions; after that the model is not asked
-/// again.
+/// Maximum number of consecutive faults of kinds that may affect all questions. After that, the model gets no more
+/// questions.
 const ROW_MAX: u32 = 2;
 
-/// Minimum number of proposed memories before the share supported by the sessions is reported.
+/// Minimum number of proposed memories before the share that the sessions support is reported.
 const PROPOSED_MIN: usize = 5;
 
-/// Characters of a token, if a provider does not count them.
+/// Number of characters that count as a token, if a provider does not count tokens.
 const TOKEN_CHARS: u64 = 4;
 
-/// Returns whether a current reader found a memory: the model of the settings, or the rules, which look for wishes
-/// alongside every model.
+/// Returns whether a memory was found by a current reader: by the model in the settings, or by the rules, which find
+/// wishes in addition to any model.
 pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_model =
         |llm: &Llm| memory.source.reader() == Some(&format!("{}/{}", llm.provider, llm.model));
@@ -93,24 +93,24 @@ pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
 pub struct Extracted {
     /// The model's drafts, and wishes that they do not cover.
     pub drafts: Vec<Draft>,
-    /// Windows that the model did not answer; they are worth asking about again.
+    /// Number of windows that the model did not answer and that are worth sending again.
     pub missing: usize,
     /// The amount of work, in windows of the usual size.
     pub windows: usize,
 }
 
-/// Project and machine that a model is opened for.
+/// The project and the machine for which a model is opened.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'a> {
-    /// The variable `OLLAMA_HOST`, used when the settings name no host.
+    /// The value of the variable `OLLAMA_HOST`, used if the settings name no host.
     pub ollama_host: Option<&'a str>,
-    /// The folder of the project's answers.
+    /// The folder with the cached answers of the project.
     pub cache_dir: &'a Path,
-    /// The file that records the costs; see [`usage::ledger`].
+    /// The file in which costs are recorded; see [`usage::ledger`].
     pub ledger: Option<PathBuf>,
-    /// The project's working trees, whose settings of Claude Code apply.
+    /// The project's working trees, whose Claude Code settings apply.
     pub roots: &'a [PathBuf],
-    /// The current time, from which the day is derived.
+    /// The current time, which also determines the day.
     pub now: Timestamp,
 }
 
@@ -121,60 +121,60 @@ pub enum AskWhen {
     Always,
     /// Not at all.
     Never,
-    /// Until then.
+    /// Until this time.
     Until(Instant),
-    /// Until then, and once at least: a slow machine gets on, too.
+    /// Until this time, but at least once, so that a slow machine makes progress as well.
     OnceUntil(Instant),
 }
 
-/// A model ready to be asked, for as many sessions as there are.
+/// An opened model, which answers questions about any number of sessions.
 pub struct LanguageModel {
     provider: Box<dyn Provider>,
-    /// The host that the settings name.
+    /// The host in the settings.
     host: String,
     cache: AnswerCache,
     room: ModelRoom,
     redactor: Redactor,
-    /// The masks of windows sent to another machine, and the finder of names in them.
+    /// Masks texts for another machine, and finds names of people in them; `None` if the model is on this machine.
     masks: Option<Masks>,
     names: Option<Result<names::Finder, String>>,
     meter: Meter,
     aside: AsideQuestions,
-    /// The folder of the answers, for what is written down beside them.
+    /// The folder of cached answers, which contains other records as well.
     folder: PathBuf,
-    /// When this run began.
+    /// Time when this run started.
     now: Timestamp,
-    /// Whether the last question is known to have failed.
+    /// Whether the stored status says that the last question failed.
     in_trouble: bool,
     /// The current session.
     session: String,
-    /// Whether it answered anything in this run.
+    /// Whether the model answered any question in this run.
     answered: bool,
     /// Consecutive faults of kinds that may affect all questions.
     row: u32,
-    /// Why it is asked no more.
+    /// Reason why the model gets no more questions.
     down: Option<ModelFault>,
-    /// Until when it is asked, so that what is known by then can be used.
+    /// Time limit for questions, so that the answers so far can be published.
     asked: AskWhen,
-    /// Pause for the sake of the machine, where the model runs on it.
+    /// Pauses questions because of battery or load, if the model is on this machine.
     pause: Option<ModelPause>,
-    /// Questions that were put, whatever came of them.
+    /// Number of questions that were sent, with or without an answer.
     put: usize,
-    /// Questions that it answered.
+    /// Number of questions that were answered.
     questions: usize,
-    /// Number of memories proposed in these answers, and of those that the sessions support.
+    /// Number of memories proposed in the answers, and number of those that the sessions support.
     proposed: usize,
     shown: usize,
-    /// Topics of the project's memories, which an answer may choose from.
+    /// Topics of the project's memories, from which an answer may choose.
     topics: Topics,
 }
 
 impl LanguageModel {
-    /// Prepares the model that the settings name for a project; `None` when they name none. Its cost is written down
-    /// and held to a day's bounds.
+    /// Prepares the model that the settings name for a project; `None` if they name none. Its costs are recorded and
+    /// limited per day.
     ///
     /// # Errors
-    /// Returns the reason as text; a server on another machine needs the user's consent by name.
+    /// Returns the reason as text. A server on another machine requires the user's consent by name.
     pub fn open(all: &Settings, surroundings: &Surroundings<'_>) -> Result<Option<Self>, String> {
         let Some(settings) = &all.llm else { return Ok(None) };
         let Surroundings { ollama_host, cache_dir, ledger, roots, now } = surroundings;
@@ -224,17 +224,17 @@ impl LanguageModel {
         }
     }
 
-    /// Sets when it is asked; answers that are known count all the same.
+    /// Sets when questions are sent. Cached answers are used in any case.
     pub fn ask(&mut self, when: AskWhen) {
         self.asked = when;
     }
 
-    /// Makes it pause under load of the machine, if it runs on it.
+    /// Enables pauses because of the machine's battery or load, if the model is on this machine.
     pub fn pause_for(&mut self, machine: &Machine, on: settings::Pause) {
         self.pause = self.provider.is_local().then(|| ModelPause::new(machine, on));
     }
 
-    /// Returns whether it is not asked again in this run because of the load of the machine.
+    /// Returns whether the model gets no more questions in this run because of battery or load.
     pub fn is_paused(&mut self) -> bool {
         self.pause.as_mut().is_some_and(ModelPause::is_on)
     }
@@ -244,17 +244,17 @@ impl LanguageModel {
         self.questions
     }
 
-    /// Returns whether any question was sent to it in this run.
+    /// Returns whether any question was sent to the model in this run.
     pub fn was_asked(&self) -> bool {
         self.put > 0
     }
 
-    /// Returns whether it is not asked again in this run, whatever the time.
+    /// Returns whether the model gets no more questions in this run because of a fault.
     pub fn is_down(&self) -> bool {
         self.down.is_some()
     }
 
-    /// Returns whether it may be asked at this moment.
+    /// Returns whether a question may be sent now.
     fn has_time(&mut self) -> bool {
         let has_time = match self.asked {
             AskWhen::Always => true,
@@ -265,8 +265,7 @@ impl LanguageModel {
         has_time && !self.is_paused()
     }
 
-    /// Returns a notice for the user about the answers of this run if the sessions support few of the proposed
-    /// memories.
+    /// Returns a notice for the user if the sessions support few of the memories proposed in this run, else `None`.
     pub fn unshown(&self) -> Option<String> {
         let (proposed, shown) = (self.proposed, self.shown);
         (proposed >= PROPOSED_MIN && shown * 2 < proposed).then(|| {
@@ -294,7 +293,7 @@ impl LanguageModel {
         )
     }
 
-    /// Returns the same for a part of a session that ends with `last_part`.
+    /// Returns the same for a part of a session whose last part is `last_part`.
     pub fn extract_part(
         &mut self,
         session: &Session,
@@ -349,7 +348,7 @@ impl LanguageModel {
         Extracted { drafts, missing, windows: self.room.usual_windows(windows.len()) }
     }
 
-    /// Returns the name of the provider and its model, in the form stored in memories.
+    /// Returns the name of the provider and model, in the form that is stored in memories.
     fn name(&self) -> String {
         self.provider.name()
     }
@@ -370,8 +369,8 @@ impl LanguageModel {
         )
     }
 
-    /// Returns what a question has besides the window: its day, which dates are counted from, and the topics that there
-    /// are. No answer depends on them so much that it is kept by them.
+    /// Returns the part of a question besides the window: its day, to which relative dates refer, and the existing
+    /// topics. Answers hardly depend on these, so they are not part of the cache key.
     fn around(&self, window: &SessionWindow) -> String {
         let mut around = String::new();
         if let Some(first) = window.pieces.first() {
@@ -388,14 +387,14 @@ impl LanguageModel {
         around
     }
 
-    /// Adds topics that the memories of the project have.
+    /// Adds topics of the project's memories.
     pub fn add_topics<'t>(&mut self, topics: impl Iterator<Item = &'t str>) {
         topics.filter_map(answer::topic).for_each(|topic| self.topics.add(&topic));
     }
 
     /// Sends a question about some texts and reads the answer. The answer is cached under `key`, so that the same
-    /// question is sent once. `question` gets the texts in the form for the model and a note on how they are written;
-    /// `read` gets the answer in its cached form.
+    /// question is sent only once. `question` receives the texts in the form for the model and a note about their form;
+    /// `read` receives the answer in its cached form.
     fn asked<T>(
         &mut self,
         key: &str,
@@ -414,20 +413,20 @@ impl LanguageModel {
             Some(Err(problem)) => Err(problem.clone()),
             None => Ok(Names::default()),
         };
-        // With names in it that nobody could look for, it does not leave.
+        // If the search for names fails, the text must not be sent.
         let known_names = known_names.map_err(ModelFault::Names)?;
-        // Masked in one piece, so that a mask stands for one thing in all texts.
+        // All texts are masked together, so that a mask has the same meaning in all of them.
         let masked = self.masks.as_ref().map(|masks| masks.mask(&shown, known_names));
         let read = |given: &str| {
             let mut answers = read(given)?;
-            // An answer that consists of a mask has no content.
+            // An answer with a remaining mask is useless.
             if let Some(masked) = &masked {
                 answers.retain(|answer| !answer.has(&|text| masked.is_masked(text)));
             }
             Ok::<_, answer::NoJson>(answers)
         };
         let known = self.cache.get(&name, key);
-        // Settings about redaction may have changed since it was kept.
+        // The settings for redaction may have changed since the answer was cached.
         let known = known.and_then(|given| read(&self.redactor.redact(&given)).ok());
         if let Some(answers) = known {
             return Ok(answers);
@@ -453,7 +452,7 @@ impl LanguageModel {
             if let Some(masked) = &masked {
                 given = masked.restore(&given);
             }
-            // An answer is text from outside like any other.
+            // An answer is redacted like any text from outside.
             let given = self.redactor.redact(&given).into_owned();
             let answers = read(&given).map_err(|answer::NoJson| {
                 self.meter.note_unusable(&name, &self.session);
@@ -469,7 +468,7 @@ impl LanguageModel {
                     trouble::write(&self.folder, None);
                 }
                 self.aside.answered(&id);
-                // Without a cache the question is sent again next time, which costs time only.
+                // If caching fails, the question is sent again next time, which only costs time.
                 drop(self.cache.put(&name, key, &given));
                 Ok(answers)
             }
@@ -483,7 +482,8 @@ impl LanguageModel {
         }
     }
 
-    /// Has `status` tell why there was no answer. A bound that is reached it sees for itself.
+    /// Stores the reason why there was no answer, so that `status` can print it. A reached cost limit is not stored,
+    /// because `status` detects it itself.
     fn remember(&mut self, fault: &ModelFault) {
         if !matches!(fault, ModelFault::Bound(_)) {
             let why = self.redactor.redact(&fault.to_string()).into_owned();
@@ -494,7 +494,7 @@ impl LanguageModel {
         }
     }
 
-    /// Puts a question, again where that may help, within what the day may cost.
+    /// Sends a question, repeatedly if that may help, within the day's cost limit.
     fn put(&mut self, question: &ModelQuestion) -> Result<String, ModelFault> {
         let name = self.provider.name();
         for repeats in 0.. {
@@ -518,7 +518,7 @@ impl LanguageModel {
         unreachable!("no fault is repeated for ever")
     }
 
-    /// Gives up on a model that is not there, or that fails again and again.
+    /// Records the outcome of a question. The model gets no more questions if it is unreachable or fails repeatedly.
     fn note(&mut self, fault: Option<&ModelFault>) {
         let Some(fault) = fault else { return self.row = 0 };
         match fault.next() {
@@ -532,7 +532,7 @@ impl LanguageModel {
     }
 }
 
-/// Estimates the tokens of a question that nobody counted.
+/// Estimates the tokens of a question for which the provider reports no count.
 fn counted(question: &ModelQuestion, answer: &str, usd: Option<f64>) -> Usage {
     let tokens = |text: &str| text.len() as u64 / TOKEN_CHARS + 1;
     let tokens_in = tokens(question.instructions) + tokens(&question.text);
@@ -578,7 +578,7 @@ fn provider(
     }
 }
 
-/// Returns the key of a server, from the variable named in the settings.
+/// Returns the key for a server from the variable that the settings name; `None` if they name no variable.
 #[expect(clippy::disallowed_methods, reason = "the settings name the variable")]
 fn key(variable: &str) -> Result<Option<String>, String> {
     if variable.is_empty() {
@@ -592,19 +592,19 @@ fn key(variable: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Returns why a provider cannot be asked: no consent, no program, or another endpoint than that of the sessions at
-/// `roots`. Nothing is sent.
+/// Returns why a provider cannot be asked: no consent, no program, or or an endpoint that differs from that of the
+/// sessions at `roots`. `None` if it can be asked. Nothing is sent.
 pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> Option<String> {
     provider(settings, ollama_host, roots).err()
 }
 
-/// Returns a mark that distinguishes a model's answers by context size; empty for the usual size.
+/// Returns a suffix by which answers with different context sizes are distinguished; empty for the usual size.
 pub fn context_mark(settings: &Llm) -> String {
     ModelRoom::of(settings).mark()
 }
 
-/// Returns the context size, in tokens, of the model named in the settings, if its server reports one that is smaller
-/// than usual. Servers without the user's consent, in the settings or in `consent`, are not asked.
+/// Returns the context size, in tokens, of the model in the settings, if its server reports one that is smaller than
+/// usual. A server is not asked without the user's consent, which is in the settings or in `consent`.
 pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
     if settings.provider != "openai" {
         return None;
@@ -614,12 +614,12 @@ pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
     openai::context(&server, settings.model.trim()).filter(|tokens| *tokens < room::CONTEXT_TOKENS)
 }
 
-/// Names the account that pays for questions to Claude Code.
+/// Returns the name of the account that pays for questions to Claude Code.
 pub fn claude_bill() -> &'static str {
     ClientEnvironment::of_process().bill()
 }
 
-/// Returns the version of the installed Claude Code, if it reports one.
+/// Returns the version of the installed Claude Code; `None` if it reports none.
 pub fn claude_version() -> Option<prices::ClientVersion> {
     claude::version(&ClientEnvironment::of_process())
 }
@@ -629,12 +629,12 @@ fn parts(shown: &str) -> Vec<String> {
     shown.split(SEAM).map(str::to_owned).collect()
 }
 
-/// Returns the models of the Ollama at `host`, best first; without `host`, at the address in the variable
-/// `OLLAMA_HOST`, or on this machine. `None` if there is no answer. No user data is sent, but another machine can
-/// observe the request.
+/// Returns the models of the Ollama server at `host`, best first. If `host` is empty, the server is at the address in
+/// the variable `OLLAMA_HOST`, or else on this machine. `None` if there is no answer. No user data is sent, but another
+/// machine can observe the request.
 ///
 /// # Errors
-/// Returns why it is not asked: it is another machine, and none of `consented_hosts`.
+/// Returns the reason if the server is not asked because it is on another machine and not in `consented_hosts`.
 pub fn probe(
     host: &str,
     variable: Option<&str>,
@@ -658,7 +658,7 @@ mod tests {
     use super::*;
     use crate::transcript::session::{Prompt, Turn};
 
-    /// Another machine: it records its questions and quotes them.
+    /// A model on another machine, which records its questions and quotes them.
     struct Elsewhere(Arc<Mutex<Vec<String>>>);
 
     impl Provider for Elsewhere {
@@ -732,7 +732,7 @@ mod tests {
         let turn = Turn { uuid: "p".into(), at: Timestamp(1), prompt, ..Turn::default() };
         let session = Session { id: "s".into(), turns: vec![turn], ..Session::default() };
         let mut extract = || model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
-        // The quote contains a placeholder for the token, so it does not occur in the session.
+        // The quote contains a placeholder instead of the token, so it does not occur in the session.
         assert_eq!(extract(), []);
         let saw = seen.lock().unwrap().concat();
         assert!(saw.contains("EMAIL_1_") && saw.contains("copy them unchanged"), "{saw}");
@@ -741,7 +741,7 @@ mod tests {
         let text = "Please ask ann@shop.org. before releases go out";
         let mut session = session.clone();
         session.turns[0].prompt.text = text.to_owned();
-        // From the answer itself, and from its cached form.
+        // The first time from the answer, the second time from the cache.
         for _ in 0..2 {
             let drafts = model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
             let [draft] = &drafts[..] else { panic!("{drafts:?}") };
@@ -749,7 +749,7 @@ mod tests {
             assert_eq!((draft.quote.as_str(), draft.said_by), (text, SaidBy::User));
         }
         assert_eq!(seen.lock().unwrap().len(), 2);
-        // In a commit, the policy of committed files applies.
+        // In a commit, the rules for committed files apply.
         let committed = RedactOptions { personal: Personal::COMMITTED, ..RedactOptions::default() };
         let committed = Redactor::new(&committed);
         assert_eq!(committed.redact("Ask ann@shop.org"), "Ask [redacted:email]");

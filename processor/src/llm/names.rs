@@ -1,7 +1,7 @@
 //! Names of people in a text, found by a model on this machine.
 //!
-//! Of its answer only names that occur in the text count. The answer is cached, so that each text is sent once. A name
-//! that the model overlooks is not found.
+//! Only names that occur in the text are used. The answer is cached, so that each text is sent only once. A name that
+//! the model overlooks is not hidden.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use super::cache::AnswerCache;
 use super::host::ModelServer;
 use super::ollama::{Ollama, seconds};
 
-/// Names of one text.
+/// Maximum number of names in one text.
 const NAMES_MAX: usize = 100;
-/// Characters of a name.
+/// Minimum and maximum number of characters of a name.
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 2..=60;
-/// Changes with the instructions, so that cached answers to other instructions are not used.
+/// Must be changed with the instructions, so that answers to other instructions are not used.
 const VERSION: &str = "names-1";
 
 /// A model that finds names.
@@ -26,11 +26,11 @@ pub struct Finder {
     ollama: Ollama,
     cache: AnswerCache,
     name: String,
-    /// The reason why it is not asked again.
+    /// Reason why the model gets no more questions.
     down: Option<String>,
 }
 
-/// JSON form of an answer.
+/// The JSON format of an answer.
 #[derive(Deserialize)]
 struct NamesAnswer {
     /// The names.
@@ -38,7 +38,7 @@ struct NamesAnswer {
 }
 
 impl Finder {
-    /// Prepares the model named in the settings; `None` if none is named. `Err` contains the reason as text.
+    /// Prepares the model named in the settings; `None` if they name none. `Err` contains the reason as text.
     pub fn open(
         settings: &Settings,
         ollama_host: Option<&str>,
@@ -73,13 +73,13 @@ impl Finder {
         })?;
         let names =
             read(&given, text).ok_or("the answer cannot be used: it is no list of names")?;
-        // Without a cache the question is sent again next time, which costs time only.
+        // If caching fails, the text is sent again next time, which only costs time.
         drop(self.cache.put(&self.name, text, &given));
         Ok(names)
     }
 }
 
-/// Returns the names in an answer that occur in the text.
+/// Returns the names in an answer that occur in the text; `None` if the answer is not readable.
 fn read(given: &str, text: &str) -> Option<Names> {
     let start = given.find('{')?;
     let end = given.rfind('}')?;

@@ -1,7 +1,8 @@
 //! Ollama, through `ollama-rs`, with this program's HTTP client. No other file uses that library.
 //!
-//! The library reads responses of any length and drops their status. So the timeout of an answer and `num_predict`
-//! limit a server's output, the length of an answer is checked after reading, and a refusal is recognised by its words.
+//! The library reads responses of any length and drops their status. Therefore the output of a server is limited by the
+//! timeout and `num_predict`, the length of an answer is checked after reading, and an error is recognised by its
+//! words.
 
 use std::fmt;
 use std::time::Duration;
@@ -29,11 +30,12 @@ use super::usage::Usage;
 const HINT: &str = "start Ollama with `ollama serve`";
 /// Timeout of a probe of the server.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
-/// Minutes that Ollama keeps a model loaded after a question: its own five may be too few between the parts of a sync.
+/// Minutes for which Ollama keeps a model loaded after a question. Its default of five may be too short between the
+/// parts of a sync.
 const KEPT_MINUTES: u64 = 15;
-/// Maximum size of a usable answer.
+/// Maximum size of a usable answer in bytes.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// Numbers of a vector that is used.
+/// Maximum number of components of a vector that is used.
 const VECTOR_NUMBERS_MAX: usize = 8_192;
 /// Maximum number of a server's models that are listed.
 const MODELS_MAX: usize = 1_000;
@@ -56,7 +58,7 @@ impl fmt::Debug for Ollama {
 }
 
 impl Ollama {
-    /// Prepares requests to `model` with the timeout `most` and the name of its setting; nothing is sent yet.
+    /// Prepares requests to `model` with the timeout `most` and the name of its setting. Nothing is sent yet.
     pub fn new(
         server: ModelServer,
         model: &str,
@@ -72,13 +74,12 @@ impl Ollama {
         })
     }
 
-    /// Asks within this room from now on.
+    /// Sets the limits for context and answer.
     pub fn within(self, room: ModelRoom) -> Self {
         Self { room, ..self }
     }
 
-    /// The vectors of some texts, one for each; of what is too long for the model, its beginning
-    /// counts.
+    /// Returns one vector for each text. If a text is too long for the model, the vector is that of its beginning.
     pub fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ModelFault> {
         let count = texts.len();
         let input = EmbeddingsInput::Multiple(texts);
@@ -95,7 +96,7 @@ impl Ollama {
         }
     }
 
-    /// Asks a question; the answer is text, for no model can be relied upon.
+    /// Sends a question and returns the answer as text, because not every model returns the requested form.
     pub fn chat(&self, question: &ModelQuestion) -> Result<String, ModelFault> {
         self.asked(question).map(|(text, _)| text)
     }
@@ -138,8 +139,7 @@ impl Ollama {
         }
     }
 
-    /// Returns the fault of what the server sent under a status of failure. Which one it was the library does not
-    /// pass on.
+    /// Returns the fault for a text that the server sent with a status of failure. The library drops the status.
     fn refusal(&self, text: &str) -> ModelFault {
         let message = http::message(text);
         if message.contains("not found") && message.contains("model") {
@@ -150,7 +150,7 @@ impl Ollama {
                 hint,
             };
         }
-        // Ollama's words when too many requests wait.
+        // Ollama's message if too many requests are waiting.
         if message.contains("server busy") {
             return ModelFault::Busy { message, wait: None };
         }
@@ -173,12 +173,12 @@ impl Provider for Ollama {
     }
 }
 
-/// Returns the duration of a setting in seconds; at least one.
+/// Returns the duration of a setting in seconds, at least one second.
 pub fn seconds(setting: u32) -> Duration {
     Duration::from_secs(u64::from(setting.max(1)))
 }
 
-/// The names of the models on a server, best first; `None` when nobody answers there.
+/// Returns the names of the models on a server, best first; `None` if the server does not answer.
 pub fn models(server: &ModelServer) -> Option<Vec<String>> {
     let client = client(server, http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?);
     let listed = http::runtime().ok()?.block_on(client.list_local_models()).ok()?;

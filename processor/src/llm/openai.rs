@@ -1,4 +1,4 @@
-//! Servers with the chat interface of OpenAI: llama.cpp's, LM Studio, vLLM, hosted ones.
+//! Servers with OpenAI's chat interface, such as llama.cpp, LM Studio, vLLM and hosted services.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,47 +19,47 @@ use super::usage::Usage;
 
 /// Remedy if the connection is refused.
 const HINT: &str = "start the server, or correct `llm.host`";
-/// Bytes of a response: of its text a quarter is read, and JSON makes it longer.
+/// Maximum size of a response in bytes. At most a quarter of its text is read, and JSON makes it longer.
 const CHAT_BYTES_MAX: usize = 1 << 20;
-/// Bytes of a list of models.
+/// Maximum size of a list of models in bytes.
 const MODELS_BYTES_MAX: usize = 1 << 20;
-/// Timeout for reading that list.
+/// Timeout for reading the list of models.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
-/// Words in an error for a question longer than the model's context.
+/// Words in an error message for a question that is longer than the model's context.
 const LENGTH_WORDS: [&str; 4] =
     ["context size", "context length", "context window", "maximum context"];
-/// Words in an error for an unsupported form of answer.
+/// Words in an error message for an unsupported form of answer.
 const FORM_WORDS: [&str; 5] =
     ["response_format", "json_schema", "json_object", "schema", "grammar"];
 
-/// A model behind a server of this kind.
+/// A model on a server of this kind.
 pub struct OpenAi {
     client: Client,
     server: ModelServer,
     model: String,
-    /// The key, if one is required. Never shown.
+    /// The key, if the server requires one. It is never printed.
     key: Option<String>,
     /// Timeout of an answer, and the name of its setting.
     most: (Duration, &'static str),
     room: ModelRoom,
-    /// Best form that the server was found to understand.
+    /// Best form that the server accepted so far.
     form: Cell<AnswerForm>,
     runtime: Runtime,
 }
 
-/// How the form of the answer is requested, best first.
+/// Ways to request the form of the answer, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AnswerForm {
-    /// By its schema.
+    /// By its JSON schema.
     Schema,
-    /// As any JSON object; the schema is part of the instructions.
+    /// As any JSON object; the schema is in the instructions.
     Object,
-    /// In the instructions alone.
+    /// Only in the instructions.
     Words,
 }
 
 impl AnswerForm {
-    /// The next one to try where the server refused this one.
+    /// Returns the form to try after the server refused this one; `None` if there is none.
     fn simpler(self) -> Option<Self> {
         match self {
             Self::Schema => Some(Self::Object),
@@ -75,7 +75,7 @@ impl fmt::Debug for OpenAi {
     }
 }
 
-/// Fields that are read of a response.
+/// The fields of a response that are read.
 #[derive(Deserialize)]
 struct Response {
     choices: Vec<Choice>,
@@ -99,12 +99,12 @@ struct ChatMessage {
 struct TokenUsage {
     prompt_tokens: u64,
     completion_tokens: u64,
-    /// US dollars, reported by some hosts.
+    /// Cost in US dollars, which some hosts report.
     cost: Option<f64>,
 }
 
 impl OpenAi {
-    /// Prepares requests to `model` with the timeout `most` and the name of its setting; nothing is sent yet.
+    /// Prepares requests to `model` with the timeout `most` and the name of its setting. Nothing is sent yet.
     pub fn new(
         server: ModelServer,
         model: &str,
@@ -124,7 +124,7 @@ impl OpenAi {
         })
     }
 
-    /// Asks, in the best form that the server understands.
+    /// Sends a question in the best form that the server accepts.
     fn asked(&self, question: &ModelQuestion) -> Result<(String, Usage), ModelFault> {
         loop {
             let form = self.form.get();
@@ -209,15 +209,15 @@ impl OpenAi {
     }
 }
 
-/// Returns whether a server refused the form of the answer, rather than the question.
+/// Returns whether a server refused the form of the answer, not the question.
 fn is_about_form(refusal: &Refusal) -> bool {
     let message = refusal.message.to_lowercase();
     matches!(refusal.status, 400 | 404 | 415 | 422 | 500 | 501)
         && FORM_WORDS.iter().any(|word| message.contains(word))
 }
 
-/// Returns whether a server refused a question because it is longer than the model's context, in the words of
-/// llama.cpp, vLLM, LM Studio and hosted ones.
+/// Returns whether a server refused a question because it is longer than the model's context. The words are those of
+/// llama.cpp, vLLM, LM Studio and hosted services.
 fn is_about_length(refusal: &Refusal) -> bool {
     let message = refusal.message.to_lowercase();
     LENGTH_WORDS.iter().any(|words| message.contains(words))
@@ -237,8 +237,8 @@ fn read(given: &[u8]) -> Result<(String, Usage), ModelFault> {
     Ok((said.unwrap_or_default(), usage))
 }
 
-/// Returns the context that a server says its model has, in tokens, in the fields that vLLM and others have for it;
-/// `None` where it says nothing. Nothing of the user's is sent.
+/// Returns the context size in tokens that a server reports for its model, in the fields of vLLM and others; `None` if
+/// it reports none. No user data is sent.
 pub fn context(server: &ModelServer, model: &str) -> Option<u32> {
     let client = http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
     let call = client.get(address(server, "models"));
@@ -251,7 +251,7 @@ pub fn context(server: &ModelServer, model: &str) -> Option<u32> {
     u32::try_from(tokens).ok()
 }
 
-/// Returns the address of a part of the interface. People name the endpoint with the version or without.
+/// Returns the address of a part of the interface. The user may have named the endpoint with or without the version.
 fn address(server: &ModelServer, path: &str) -> String {
     let base = server.url.as_str();
     let version = if base.ends_with("/v1/") { "" } else { "v1/" };

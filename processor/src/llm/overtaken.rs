@@ -1,7 +1,8 @@
-//! The fourth question: which notes of earlier sessions the work of a session overtook.
+//! The fourth question: which drafts of earlier sessions the work of a session overtook.
 //!
-//! Relations connect notes. Work that fixes, finishes or removes something has no note of its own, but a commit, a
-//! written file or the session's record shows it. A verdict counts only for a note that was shown beside the work.
+//! Relations connect drafts. Work that fixes, finishes or removes something has no draft of its own, but a commit, a
+//! written file or the session's record shows it. A verdict counts only for a draft that was sent together with the
+//! work.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +18,14 @@ use crate::consolidate::{Relations, memory_id};
 use crate::extract::Landed;
 use crate::extract::draft::Draft;
 
-/// Version of the question: after a change it is sent again.
+/// Version of the question. After a change it is sent again.
 const QUESTION: u32 = 2;
-/// Notes of one answer.
+/// Maximum number of drafts in one answer.
 const OVERTAKEN_MAX: usize = 24;
-/// Reasons why a note is outdated. An answer with another one misunderstood the question.
+/// Reasons why a draft is outdated. An answer with another reason misunderstood the question.
 const REASONS: [&str; 6] = ["finished", "fixed", "reverted", "replaced", "removed", "wrong"];
 
-/// Verdict of a model on a note, by the names in the question.
+/// A model's verdict on a draft, with the names used in the question.
 #[derive(Clone, Debug, PartialEq)]
 struct Overtaken {
     note: String,
@@ -40,8 +41,8 @@ impl HasTexts for Overtaken {
 }
 
 impl LanguageModel {
-    /// Asks which drafts the work of later sessions overtook, both in the order of their time, and adds them to
-    /// `relations`. A question without an answer overtakes nothing; why it has none is added to `report`.
+    /// Asks which drafts the work of later sessions overtook, and adds them to `relations`. Drafts and works are
+    /// ordered by time. A question without an answer overtakes nothing; the reason is added to `report`.
     pub fn overtaken(
         &mut self,
         project: ProjectId,
@@ -97,7 +98,7 @@ impl LanguageModel {
     }
 }
 
-/// Returns the notes near each commit of all works, one work after the other.
+/// Returns the drafts near each commit of all works, one work after the other.
 fn near(
     drafts: &[&Draft],
     works: &[Work],
@@ -111,7 +112,8 @@ fn near(
     near_commits(&landed, &noted)
 }
 
-/// Returns whether a session's work may overtake it: rules and wishes of people are valid until people take them back.
+/// Returns whether a session's work may overtake a draft. Rules and wishes of people stay valid until people revoke
+/// them.
 fn can_end(draft: &Draft) -> bool {
     !draft.kind.is_wish() && draft.kind != Kind::Command
 }
@@ -127,8 +129,8 @@ fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
     Ok(overtaken.take(OVERTAKEN_MAX).collect())
 }
 
-/// Returns the verdicts that can be believed: places of notes, and when each was overtaken. A verdict names a note that was
-/// shown, and a commit or the record of a later time.
+/// Returns the verdicts that are accepted: indexes of drafts, and the times at which they were overtaken. A verdict
+/// must name a draft that was sent, and a later commit or the record.
 fn believed(work: &Work, batch: &WorkBatch, verdicts: &[Overtaken]) -> Vec<(usize, Timestamp)> {
     let number =
         |name: &str, letter: char| -> Option<usize> { name.strip_prefix(letter)?.parse().ok() };
@@ -188,7 +190,7 @@ mod tests {
         ];
         let at = Timestamp;
         assert_eq!(believed(&work, &batch, &answer), [(4, at(1)), (5, at(3)), (7, at(9))]);
-        // An answer that leaves nearly nothing has not understood the question.
+        // An answer that declares nearly all drafts outdated misunderstood the question.
         let all =
             [verdict("E1", "N1"), verdict("E2", "N1"), verdict("E3", "N2"), verdict("E4", "N2")];
         assert_eq!(believed(&work, &batch, &all), []);

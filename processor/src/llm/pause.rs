@@ -1,4 +1,5 @@
-//! The pause of a model on this machine: in the background it gets no questions on battery or beside other work.
+//! The pause of a model on this machine: in the background it gets no questions on battery or while other programs use
+//! the processors.
 
 use std::time::Instant;
 
@@ -6,17 +7,18 @@ use memory_store::settings::{self, Llm};
 
 use crate::machine::{Machine, Strain};
 
-/// Returns why the model of the settings pauses in the background; `None` for one on another machine.
+/// Returns the reason why the model in the settings pauses in the background; `None` if there is no reason or the model
+/// is on another machine.
 pub fn strain(settings: &Llm, ollama_host: Option<&str>, machine: &Machine) -> Option<Strain> {
     let is_local = super::host::is_local(settings, ollama_host);
     is_local.then(|| machine.strain(settings.pause)).flatten()
 }
 
-/// The pause of one run.
+/// The pause in one run.
 pub(super) struct ModelPause {
     machine: Machine,
     on: settings::Pause,
-    /// Whether a reason was found. It applies to the rest of the run.
+    /// Whether there was a reason. It applies to the rest of the run.
     has_begun: bool,
 }
 
@@ -25,12 +27,12 @@ impl ModelPause {
         Self { machine: machine.clone(), on, has_begun: false }
     }
 
-    /// Adds an answer to the own load.
+    /// Adds the time of an answer to this program's own load.
     pub fn add(&self, begun: Instant, ended: Instant) {
         self.machine.answered(begun, ended);
     }
 
-    /// Returns whether questions are paused. Reads the state of the machine.
+    /// Returns whether questions are paused. Reads the state of the machine unless the pause has begun.
     pub fn is_on(&mut self) -> bool {
         self.has_begun = self.has_begun || self.machine.strain(self.on).is_some();
         self.has_begun

@@ -1,4 +1,4 @@
-//! Prices of Claude Code's small model, as clients count them: they changed with its model.
+//! Prices of Claude Code's small model, as clients count them. They changed with a version of the client.
 
 use std::fmt;
 
@@ -22,19 +22,19 @@ impl fmt::Display for ClientVersion {
     }
 }
 
-/// US dollars for a million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     asked: f64,
     answered: f64,
 }
 
-/// The first client that was observed to count the lower prices.
+/// The first client version that was observed to count the lower prices.
 const LOWER_SINCE: ClientVersion = ClientVersion([2, 1, 330]);
 
 impl Prices {
-    /// Returns the prices of a client. If its version is unknown, or between the observed ones, they are the higher
-    /// ones: the cost must not exceed the announced one.
+    /// Returns the prices of a client. If the version is unknown, or in the range that was not observed, these are the
+    /// higher prices, so that the cost does not exceed the announced one.
     pub fn of(client: Option<ClientVersion>) -> Self {
         match client {
             Some(version) if version >= LOWER_SINCE => Self { asked: 0.10, answered: 0.50 },
@@ -42,7 +42,7 @@ impl Prices {
         }
     }
 
-    /// Returns the US dollars for a number of tokens.
+    /// Returns the cost in US dollars of a number of tokens in questions and answers.
     pub fn usd(self, asked: u64, answered: u64) -> f64 {
         (asked as f64 * self.asked + answered as f64 * self.answered) / 1e6
     }

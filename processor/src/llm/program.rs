@@ -1,4 +1,5 @@
-//! Runs a program and returns its answer: in a process group of its own, with a bound on time and output.
+//! Runs a program and returns its output. The program runs in a separate process group, with limits for time and
+//! output.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -8,28 +9,29 @@ use std::time::{Duration, Instant};
 
 use memory_store::fs::process::{end_group, start_group};
 
-/// Bytes of a program's complaints that are read.
+/// Maximum number of bytes of a program's error output that are read.
 const STDERR_BYTES_MAX: u64 = 64 << 10;
-/// Time for reading its output after the program has ended: its child processes may keep the pipe open.
+/// Time for reading the output after the program has ended. It is limited because child processes may keep the pipe
+/// open.
 const END: Duration = Duration::from_millis(500);
 
 /// Output of a program.
 #[derive(Debug, Default)]
 pub struct Printed {
-    /// On its standard output.
+    /// The standard output.
     pub stdout: Vec<u8>,
-    /// On its standard error.
+    /// The standard error.
     pub stderr: Vec<u8>,
 }
 
-/// Why there is nothing of it.
+/// Reason why there is no output.
 #[derive(Debug)]
 pub enum NoOutput {
-    /// It could not be started.
+    /// The program could not be started.
     Start(std::io::Error),
-    /// It took too long, and was ended with all that it started.
+    /// The program took too long and was killed, together with its child processes.
     Late,
-    /// It printed too much.
+    /// The program printed too much.
     Long,
 }
 
@@ -44,16 +46,17 @@ pub fn run(
     let left = || deadline.saturating_duration_since(Instant::now());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let (mut child, _watched) = start_group(command).map_err(NoOutput::Start)?;
-    // In threads, so that no full pipe blocks; each ends with the group.
+    // Pipes are handled in threads, so that a full pipe does not block. Each thread ends when the process group ends.
     let (mut stdin, input) = (child.stdin.take(), input.as_bytes().to_vec());
     thread::spawn(move || {
-        // It may end without having read all of it.
+        // The program may end before it has read all input.
         drop(stdin.as_mut().map(|stdin| stdin.write_all(&input)));
     });
     let stdout = child.stdout.take().map(|from| whole(from, stdout_bytes_max + 1));
     let stderr = child.stderr.take().map(|from| whole(from, STDERR_BYTES_MAX));
     let received = stdout.map(|stdout| stdout.recv_timeout(left()));
-    // Before waiting for the child: after that its number could be another's.
+    // The group must be killed before waiting for the child, because afterwards its number may belong to another
+    // process.
     let mut end = |failure| {
         end_group(&mut child);
         Err(failure)
@@ -64,17 +67,17 @@ pub fn run(
         Some(Err(_)) | None => return end(NoOutput::Late),
     };
     let stderr = stderr.and_then(|stderr| stderr.recv_timeout(END.min(left())).ok());
-    // The output is complete: remaining processes are useless.
+    // The output is complete, so remaining processes are killed.
     end_group(&mut child);
     Ok(Printed { stdout, stderr: stderr.unwrap_or_default() })
 }
 
-/// Reads to the end, up to a number of bytes.
+/// Starts a thread that reads at most `bytes_max` bytes. Returns the channel that receives them.
 fn whole(from: impl Read + Send + 'static, bytes_max: u64) -> mpsc::Receiver<Vec<u8>> {
     let (sender, received) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // After an error there is no more data.
+        // After an error, the bytes read so far are used.
         drop(from.take(bytes_max).read_to_end(&mut bytes));
         drop(sender.send(bytes));
     });

@@ -6,16 +6,16 @@ use super::usage::Usage;
 
 /// A provider of answers to questions.
 pub(super) trait Provider {
-    /// Returns the name that memories carry as their extractor.
+    /// Returns the name that memories store as their extractor.
     fn name(&self) -> String;
     /// Returns whether questions stay on this machine.
     fn is_local(&self) -> bool;
-    /// Asks a question; the answer is JSON more or less. It may cost `usd_max` US dollars, where the provider
-    /// can be held to that.
+    /// Sends a question. The answer should be JSON, but may contain other text. It may cost at most `usd_max` US
+    /// dollars, if the provider supports a limit.
     fn ask(&self, question: &ModelQuestion, usd_max: Option<f64>) -> ModelReply;
 }
 
-/// Outcome of a question and its cost: a failed one may cost as well.
+/// Answer to a question and its cost. An unanswered question may have a cost as well.
 pub(super) struct ModelReply {
     pub answer: Result<String, ModelFault>,
     pub usage: Usage,

@@ -1,6 +1,6 @@
 //! Room: the share of a model's context for each part of a question.
 //!
-//! A model with a small context gets smaller windows, with less of the session's end and a shorter answer. If the
+//! For a model with a small context, windows are smaller, and the session's end and the answer are shorter. If the
 //! settings name a context below [`WHOLE_TOKENS_MIN`], the short instructions are used.
 
 use memory_store::settings::Llm;
@@ -9,58 +9,63 @@ use super::ask;
 use super::window::WINDOW_CHARS_MAX;
 use crate::consolidate::{near, touched};
 
-/// Tokens of question and answer together by default. Ollama's own default would cut a window silently.
+/// Default number of tokens of question and answer together. With Ollama's own default, a window would be truncated
+/// without notice.
 pub const CONTEXT_TOKENS: u32 = 14_336;
-/// Maximum tokens of an answer.
+/// Maximum number of tokens of an answer.
 const ANSWER_TOKENS_MAX: u32 = 2_048;
-/// Divisor of the context for the maximum length of an answer.
+/// The context is divided by this number to get the maximum length of an answer.
 const ANSWER_SHARE: u32 = 4;
-/// Minimum context in the settings for the full instructions: below, they would take a sixth of the room or more.
+/// Minimum context in the settings for the full instructions. With a smaller one, they would take a sixth of it or
+/// more.
 const WHOLE_TOKENS_MIN: u32 = 16_000;
-/// Tokens around instructions and texts: chat template, tags, the day, and the question itself.
+/// Number of tokens besides instructions and texts: the chat template, tags, the day, and the question itself.
 const AROUND_TOKENS: u32 = 80;
-/// Characters of a token in sessions, at least: in prose there are four, in code and logs fewer.
+/// Minimum number of characters per token in sessions. Prose has about four, code and logs fewer.
 const TOKEN_CHARS_MIN: usize = 3;
-/// Tokens of ten characters of our instructions, at most (2.7 by SmolLM2's tokeniser, example included).
+/// Maximum number of tokens for ten characters of our instructions (2.7 with SmolLM2's tokeniser, example included).
 const INSTRUCTION_TOKENS_PER_TEN: usize = 3;
-/// Divisor of the texts' room for the maximum length of the session's end.
+/// The room for texts is divided by this number to get the maximum length of the session's end.
 const ENDING_SHARE: usize = 4;
-/// Maximum characters of a session's end. The sum of its parts' own bounds is lower.
+/// Maximum number of characters of a session's end. The limits of its parts add up to less.
 const ENDING_CHARS_MAX: usize = 6_000;
-/// Divisor of the texts' room for the topics of the project, and their maximum characters.
+/// The room for texts is divided by this number to get the room for the project's topics. The second constant is their
+/// maximum number of characters.
 const TOPICS_SHARE: usize = 24;
 const TOPICS_CHARS_MAX: usize = 600;
-/// Characters of a note in the question how notes relate: a title, a text of some 60 words and a label.
+/// Number of characters of a draft in the question about relations: a title, a text of some 60 words and a label.
 const NOTE_CHARS: usize = 500;
 
-/// Divisor of the texts' room for the work of a session next to notes, and its maximum characters.
+/// The room for texts is divided by this number to get the room for a session's work together with drafts. The second
+/// constant is its maximum number of characters.
 const WORK_SHARE: usize = 3;
 const WORK_CHARS_MAX: usize = 5_000;
 
-/// Bounds on the parts of a question.
+/// Limits for the parts of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelRoom {
-    /// Tokens of question and answer together.
+    /// Maximum number of tokens of question and answer together.
     pub context_tokens: u32,
-    /// Tokens of an answer.
+    /// Maximum number of tokens of an answer.
     pub answer_tokens: u32,
-    /// Characters of a window.
+    /// Maximum number of characters of a window.
     pub window_chars: usize,
-    /// Characters of the session's end.
+    /// Maximum number of characters of the session's end.
     pub ending_chars: usize,
-    /// Characters of the topics that a window's question names.
+    /// Maximum number of characters of the topics in a question about a window.
     pub topic_chars: usize,
-    /// Whether the instructions for a window are the short ones.
+    /// Whether the short instructions for a window are used.
     pub is_short: bool,
-    /// Notes beside the work of a session in one question which of them it overtook, and characters of that work.
+    /// Maximum number of drafts in a question about those that the work of a session overtook, and maximum number of
+    /// characters of this work.
     pub overtaken_notes: usize,
     pub work_chars: usize,
-    /// Notes of a session, and earlier ones, in one question how they relate.
+    /// Maximum numbers of a session's drafts and of earlier drafts in one question about relations.
     pub notes: (usize, usize),
 }
 
 impl ModelRoom {
-    /// Returns the room in the context that the settings name, or in the usual one.
+    /// Returns the room for the context in the settings, or for the usual one.
     pub fn of(llm: &Llm) -> Self {
         let is_short = llm.context.is_some_and(|tokens| tokens < WHOLE_TOKENS_MIN);
         Self::within(llm.context.unwrap_or(CONTEXT_TOKENS), is_short)
@@ -94,12 +99,12 @@ impl ModelRoom {
         }
     }
 
-    /// Returns the number of usual windows that is equivalent to `windows` of this room.
+    /// Returns the number of windows of usual size that is equivalent to `windows` windows of this size.
     pub fn usual_windows(&self, windows: usize) -> usize {
         (windows * self.window_chars).div_ceil(WINDOW_CHARS_MAX)
     }
 
-    /// Returns a mark that distinguishes answers in this room from those in the usual one; empty for the usual one.
+    /// Returns a suffix by which answers with this context are distinguished from others; empty for the usual context.
     pub fn mark(&self) -> String {
         let usual =
             Self { context_tokens: self.context_tokens, ..Self::within(CONTEXT_TOKENS, false) };
@@ -135,7 +140,8 @@ mod tests {
         assert_eq!((usual.ending_chars, usual.mark()), (ENDING_CHARS_MAX, String::new()));
         let of = |context| ModelRoom::of(&Llm { context: Some(context), ..Llm::default() });
         assert_eq!((of(131_072).mark(), of(16_000).is_short), (String::new(), false));
-        // The same context by the settings has other instructions, so their cached answers are kept apart.
+        // If the settings name the usual context, the instructions differ from the default, so the cached answers are
+        // separate.
         assert_eq!((of(14_336).mark(), of(4_096).mark()), ("@14336".into(), "@4096".into()));
         assert_eq!((usual.usual_windows(3), of(4_096).usual_windows(0)), (3, 0));
     }

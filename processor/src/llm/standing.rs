@@ -1,8 +1,8 @@
-//! The third question: which earlier drafts of a session are still valid now that it has grown.
+//! The third question: which earlier drafts of a session are still valid after the session has continued.
 //!
-//! An unchanged window is asked about once, with the end of its session at that time. The cache records the end shown
-//! with each answer. If the end has changed, the drafts of these answers are shown with the new one, all in one
-//! question. So the questions depend on the session and on the cache, and on no clock.
+//! An unchanged window is sent only once, with the end of its session at that time. The cache records the end that was
+//! sent for each answer. If the end has changed, the drafts from these answers are sent with the new end, all in one
+//! question. Therefore the questions depend only on the session and the cache, not on a clock.
 
 use std::collections::BTreeSet;
 
@@ -14,23 +14,23 @@ use super::window::{SessionWindow, cut_middle};
 use super::{LanguageModel, ModelFault, ask};
 use crate::extract::draft::Draft;
 
-/// Maximum number of drafts in the question, the most important ones; others are unchanged.
+/// Maximum number of drafts in the question. The most important ones are sent, and the others stay unchanged.
 const DRAFTS_MAX: usize = 32;
-/// Characters of one of them.
+/// Maximum number of characters of one draft.
 const DRAFT_CHARS_MAX: usize = 360;
-/// Offset of the ordinal of a draft that becomes another kind, so that its name is unique.
+/// Offset that is added to the ordinal of a draft whose kind changes, so that its id is unique.
 const ORDINAL_SHIFT: u32 = 1_000;
 
 /// Reason why a draft is no longer valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndReason {
-    /// It is done, fixed, retracted, replaced or wrong, and no longer useful.
+    /// It is done, fixed, retracted, replaced or wrong, and therefore no longer useful.
     Overtaken,
     /// It was tried and rejected, which is worth keeping.
     Rejected,
 }
 
-/// A draft that a model's answer declares invalid, by its name in the question.
+/// A draft that an answer declares invalid, by its name in the question.
 #[derive(Clone, Debug, PartialEq)]
 struct Fallen {
     note: String,
@@ -45,24 +45,24 @@ impl HasTexts for Fallen {
 }
 
 impl LanguageModel {
-    /// Whether the answer about a window saw another end of its session than this one.
+    /// Returns whether the answer about a window is based on another end of the session than this one.
     pub(super) fn saw_another_end(&self, window: &SessionWindow, ending: &str) -> bool {
         let seen = self.cache.end(&self.provider.name(), &window.text());
         seen.as_deref() != Some(&*end_hash(ending))
     }
 
-    /// Notes that a window was answered with this end in sight.
+    /// Records that the answer about a window is based on this end.
     pub(super) fn note_end(&self, window: &SessionWindow, ending: &str) {
-        // Without a note it counts as having seen another one, which costs one question.
+        // If this is not recorded, the answer counts as based on another end, which costs one question.
         let name = self.provider.name();
         drop(self.cache.put_end(&name, &window.text(), &end_hash(ending)));
     }
 
-    /// Removes the drafts of a session that its end overtook; a rejected attempt becomes a failed approach. `earlier`
-    /// are the indexes of those whose answer was based on another end.
+    /// Removes the drafts of a session that its end overtook. A rejected attempt becomes a failed approach. `earlier`
+    /// contains the indexes of the drafts whose answers are based on another end.
     ///
     /// # Errors
-    /// If there is no answer; then all drafts remain.
+    /// If there is no answer. All drafts are kept in this case.
     pub(super) fn check(
         &mut self,
         drafts: &mut Vec<Draft>,
@@ -87,7 +87,7 @@ impl LanguageModel {
     }
 }
 
-/// Returns the indexes of the drafts that are shown, in their order.
+/// Returns the indexes of the drafts that are sent, in their order.
 fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
     let importance = |at: usize| drafts[at].importance.unwrap_or_default();
     let mut shown = earlier.to_vec();
@@ -97,7 +97,7 @@ fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
     shown
 }
 
-/// Returns the credible verdicts, by the indexes of the drafts.
+/// Returns the verdicts that are accepted, by the indexes of the drafts.
 fn believed(shown: &[usize], fallen: &[Fallen]) -> Vec<(usize, EndReason)> {
     let mut known = BTreeSet::new();
     let believed: Vec<(usize, EndReason)> = fallen
@@ -121,7 +121,7 @@ fn apply(drafts: &mut Vec<Draft>, fallen: &[(usize, EndReason)]) {
     for &(at, why) in fallen {
         let draft = &mut drafts[at];
         match (why, draft.kind) {
-            // Its text reports the rejection already.
+            // The text of a failed approach already reports the rejection.
             (EndReason::Rejected, Kind::FailedApproach) => {}
             (
                 EndReason::Rejected,

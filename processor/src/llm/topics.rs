@@ -1,19 +1,21 @@
-//! Topics of a project's memories, which a question about a window shows so that an answer chooses one of them.
+//! Topics of a project's memories. A question about a window contains them, so that the answer can use an existing
+//! topic.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Topics of two levels with the number of memories of each.
+/// Topics of two levels, with the number of memories of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topics(BTreeMap<String, usize>);
 
 impl Topics {
-    /// Counts a memory of a topic.
+    /// Adds one memory to the count of a topic.
     pub fn add(&mut self, topic: &str) {
         *self.0.entry(topic.to_owned()).or_default() += 1;
     }
 
-    /// Returns the topics with most memories first, as many whole ones as fit, without those that may not be shown.
+    /// Returns as many topics as fit completely, those with most memories first. Topics for which `may_be_shown` is
+    /// false are omitted.
     pub fn text_within(&self, chars_max: usize, may_be_shown: &dyn Fn(&str) -> bool) -> String {
         let mut topics: Vec<(&String, &usize)> = self.0.iter().collect();
         topics.sort_by_key(|(topic, count)| (Reverse(**count), *topic));

@@ -1,4 +1,5 @@
-//! Trouble: the reason why a model last gave no answer, until it gives one. `status` shows it.
+//! Trouble: the reason why a model did not answer the last question. It is stored until the model answers one, and
+//! `status` prints it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::private_files::{read_json, write_json};
 
-/// Reason why a model last gave no answer.
+/// Reason why a model did not answer the last question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trouble {
@@ -15,7 +16,7 @@ pub struct Trouble {
     pub provider: String,
     /// The host in the settings.
     pub host: String,
-    /// Start time of the sync with that question.
+    /// Start time of the sync that sent the question.
     pub at: Timestamp,
     /// The reason, redacted.
     pub why: String,
@@ -25,15 +26,15 @@ fn path(folder: &Path) -> PathBuf {
     folder.join("trouble.json")
 }
 
-/// Returns the trouble recorded in the folder of a project's answers.
+/// Returns the trouble recorded in the folder of a project's answers; `None` if there is none.
 pub fn read(folder: &Path) -> Option<Trouble> {
     read_json(&path(folder))
 }
 
-/// Stores a trouble, or removes it with `None`.
+/// Stores a trouble; with `None` removes it.
 pub(super) fn write(folder: &Path, trouble: Option<&Trouble>) {
     let path = path(folder);
-    // The sync reports it, too, so a failed write loses nothing else.
+    // A failed write is harmless, because the sync reports the trouble as well.
     match trouble {
         Some(trouble) => drop(write_json(&path, trouble)),
         None => drop(std::fs::remove_file(path)),

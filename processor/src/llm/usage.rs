@@ -1,5 +1,5 @@
-//! Usage of models and its cost: lines by day and session in the user's own folder, over all projects, from which the
-//! daily bounds are enforced.
+//! Usage of models and its cost. A file in the user's own folder contains one line for each day and session of all
+//! projects. The daily limits are computed from it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,29 +17,30 @@ use super::ModelFault;
 
 use crate::private_files::create_private;
 
-/// Maximum size of the record; beyond it, lines of one day and session are merged, and the oldest are removed.
+/// Maximum size of the file in bytes. When it is exceeded, lines of the same day and session are merged, and the oldest
+/// are removed.
 const LEDGER_BYTES_MAX: usize = 1 << 20;
 
-/// Number of latest sessions in the average per session.
+/// Maximum number of sessions in the average per session; the latest are used.
 const SESSIONS_MAX: usize = 50;
 
-/// Usage of one question or several.
+/// Usage by one or several questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens of the question.
+    /// Number of tokens in questions.
     pub tokens_in: u64,
-    /// Tokens that were answered.
+    /// Number of tokens in answers.
     pub tokens_out: u64,
-    /// US dollars, if the provider reports them.
+    /// Cost in US dollars, if the provider reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
-    /// Milliseconds until the answer, or until the request was given up.
+    /// Milliseconds until the answer, or until the request was aborted.
     pub millis: u64,
 }
 
 impl Usage {
-    /// Tokens in both directions.
+    /// Returns the number of tokens in questions and answers.
     pub fn tokens(&self) -> u64 {
         self.tokens_in.saturating_add(self.tokens_out)
     }
@@ -55,7 +56,7 @@ impl Usage {
     }
 }
 
-/// Usage of one session's questions on one day.
+/// Usage by the questions about one session on one day.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
@@ -65,12 +66,12 @@ pub struct Spent {
     pub provider: String,
     /// The session; empty for a question about the project.
     pub session: String,
-    /// Number of questions, including unanswered ones.
+    /// Number of questions, including those without an answer.
     pub questions: u64,
-    /// Number of unanswered questions.
+    /// Number of questions without an answer.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed: u64,
-    /// Their usage.
+    /// Usage by these questions.
     #[serde(flatten)]
     pub usage: Usage,
 }
@@ -81,7 +82,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Spent {
-    /// Returns the average seconds of a question; `None` if none was timed.
+    /// Returns the average duration of a question in seconds; `None` if none was timed.
     pub fn seconds_each(&self) -> Option<f64> {
         let is_timed = self.questions > 0 && self.usage.millis > 0;
         is_timed.then(|| self.usage.millis as f64 / 1e3 / self.questions as f64)
@@ -94,7 +95,7 @@ impl Spent {
     }
 }
 
-/// Returns the path of the record.
+/// Returns the path of the file.
 pub fn ledger(dirs: &UserDirs) -> PathBuf {
     dirs.data.join("llm-usage.jsonl")
 }
@@ -106,7 +107,7 @@ pub fn spent(ledger: &Path) -> Vec<Spent> {
         if is_small { fs::read_to_string(ledger).unwrap_or_default() } else { String::new() };
     let mut order = Vec::new();
     let mut all: BTreeMap<(String, String, String), Spent> = BTreeMap::new();
-    // A torn line is one question that is not counted.
+    // A torn line only loses the count of one question.
     for line in text.lines().filter_map(|line| serde_json::from_str::<Spent>(line).ok()) {
         let key = (line.day.clone(), line.provider.clone(), line.session.clone());
         match all.get_mut(&key) {
@@ -120,10 +121,10 @@ pub fn spent(ledger: &Path) -> Vec<Spent> {
     order.iter().filter_map(|key| all.remove(key)).collect()
 }
 
-/// Returns the average usage of a session with this provider, from the last ones in questions to it; `None` without
-/// such sessions.
+/// Returns the average usage of a session with this provider, computed from the last sessions that were sent to it;
+/// `None` if there are none.
 pub fn each_session(spent: &[Spent], provider: &str) -> Option<Spent> {
-    // A failed question has no typical duration.
+    // A failed question has no typical usage.
     let is_meant = |one: &&Spent| {
         one.provider == provider && !one.session.is_empty() && one.usage.tokens() > 0
     };
@@ -144,7 +145,7 @@ pub fn each_session(spent: &[Spent], provider: &str) -> Option<Spent> {
     Some(Spent { questions: sum.questions.div_ceil(count), usage, ..Spent::default() })
 }
 
-/// Returns the total usage on a day, or that of one `provider`.
+/// Returns the total usage on a day, or only that of one `provider`.
 pub fn of_day(spent: &[Spent], day: &str, provider: Option<&str>) -> Spent {
     let mut sum = Spent { day: day.to_owned(), ..Spent::default() };
     let is_meant =
@@ -155,14 +156,14 @@ pub fn of_day(spent: &[Spent], day: &str, provider: Option<&str>) -> Spent {
     sum
 }
 
-/// Enforces a provider's daily bounds.
+/// Enforces the daily limits of a provider.
 #[derive(Debug)]
 pub(super) struct Meter {
     ledger: Option<PathBuf>,
     day: String,
     tokens_max: Option<u64>,
     usd_max: Option<f64>,
-    /// Usage of this run, if there is no file for it.
+    /// Usage in this run, if it cannot be written to the file.
     own: Usage,
 }
 
@@ -177,8 +178,8 @@ impl Meter {
         }
     }
 
-    /// Says what may be spent on the next question of this provider, in US dollars where that is bounded; a
-    /// fault where nothing may be.
+    /// Returns the maximum cost of the next question to this provider in US dollars; `None` if it is not limited.
+    /// Returns a fault if a daily limit is reached.
     pub fn allow(&self, provider: &str) -> Result<Option<f64>, ModelFault> {
         let spent = match &self.ledger {
             Some(ledger) => of_day(&spent(ledger), &self.day, Some(provider)).usage,
@@ -217,7 +218,7 @@ impl Meter {
             session: session.to_owned(),
             ..spent
         };
-        // Usage that cannot be written is still counted by this run.
+        // Usage that cannot be written is counted in memory.
         if append(ledger, &spent).is_err() {
             self.ledger = None;
         }
@@ -238,7 +239,7 @@ fn append(ledger: &Path, spent: &Spent) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Merges the lines of each day and session, and drops the oldest until half of the space is free.
+/// Merges the lines of each day and session, and removes the oldest until half of the space is free.
 fn shorten(ledger: &Path) -> std::io::Result<()> {
     let mut lines = Vec::new();
     let mut bytes = 0;
@@ -273,7 +274,7 @@ mod tests {
         let mut first = meter(1);
         assert_eq!(first.allow("a"), Ok(Some(0.5)));
         first.note("a", "s", usage(60, Some(0.125)), false);
-        // Another project's run, with the same record.
+        // A run of another project, with the same file.
         let mut second = meter(1);
         assert_eq!(second.allow("a"), Ok(Some(0.375)));
         second.note("a", "t", usage(40, None), true);

@@ -1,8 +1,8 @@
 //! Windows: the parts of a session that are sent to a model one at a time.
 //!
-//! A *window* is a run of whole turns. A turn that is larger than that is split between its steps, and a larger text
-//! between its paragraphs, so that no word of the user's and no plan is left out. Windows do not overlap, and they are
-//! filled from the session's beginning: when a session grows, only its last window changes.
+//! A *window* consists of consecutive whole turns. A turn that is larger than a window is split between its steps, and
+//! a larger text between its paragraphs, so that all words of the user and all plans are included. Windows do not
+//! overlap and are filled from the beginning of the session, so only the last window changes when a session continues.
 
 use memory_store::Timestamp;
 use memory_store::memory::SaidBy;
@@ -10,52 +10,54 @@ use memory_store::memory::SaidBy;
 use crate::extract::own_words;
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn};
 
-/// Characters of one window; `room.rs` makes it smaller for models with a small context.
+/// Maximum number of characters of one window. `room.rs` reduces it for models with a small context.
 pub const WINDOW_CHARS_MAX: usize = 16_000;
-/// Characters of the request that is repeated in front of a window which begins inside a turn.
+/// Maximum number of characters of the request that is repeated before a window that begins inside a turn.
 const REQUEST_CHARS_MAX: usize = 600;
-/// Maximum number of windows of one session; smaller ones may be proportionally more. The rest is left to the rules.
+/// Maximum number of windows of one session. If windows are smaller, there may be proportionally more. The rest is left
+/// to the rules.
 pub const WINDOWS_MAX: usize = 64;
-/// Characters kept of one text of the assistant.
+/// Maximum number of characters of one text by the assistant.
 const TEXT_CHARS_MAX: usize = 4_000;
-/// Characters kept of a tool call and of its output.
+/// Maximum number of characters of a tool call, and of its output.
 const CALL_CHARS_MAX: usize = 600;
 
-/// A part of a window with its record, to which a quote leads back.
+/// A part of a window with its record, by which a quote is traced to its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowPiece {
     /// The transcript record.
     pub uuid: String,
-    /// When.
+    /// The time of the record.
     pub at: Timestamp,
     /// The speaker.
     pub said_by: SaidBy,
-    /// Text that the model is shown, without the label.
+    /// Text for the model, without the label.
     pub text: String,
-    /// The record's own words, in full: a quote must be found here.
+    /// The record's own words in full. A quote must occur in them.
     pub evidence: Vec<String>,
-    /// A person's text with the passages that they only passed on: text found here alone is never a wish.
+    /// A person's text including the passages that the person only passed on. Text that occurs only here is never a
+    /// wish.
     pub passed_on: Option<String>,
-    /// The files it names.
+    /// The files that the part names.
     pub paths: Vec<String>,
-    /// Whether it is talk or a plan: a window of only other tool calls is not sent.
+    /// Whether it is a message or a plan. A window without any is not sent.
     pub is_said: bool,
     /// Whether it is a tool call that failed.
     pub is_failure: bool,
 }
 
-/// Part of a session that a model is shown at a time.
+/// Part of a session that is sent to a model at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionWindow {
-    /// Beginning of the request that the first part goes on with, where that stands in an earlier
-    /// window. It is context and no evidence.
+    /// Beginning of the request to which the first part belongs, if the request is in an earlier window. It is context
+    /// and not evidence.
     pub request: Option<String>,
     /// Its parts, in order.
     pub pieces: Vec<WindowPiece>,
 }
 
 impl SessionWindow {
-    /// The text that the model is shown.
+    /// Returns the text for the model.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if let Some(request) = &self.request {
@@ -79,7 +81,7 @@ impl SessionWindow {
     }
 }
 
-/// Maximum number of characters of a label and the separator before the next piece.
+/// Maximum number of characters of a label and of the separator before the next piece.
 const LABEL_CHARS: usize = 26;
 
 impl WindowPiece {
@@ -183,12 +185,12 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<WindowPiece> {
     pieces.flat_map(|piece| split(piece, chars_max)).collect()
 }
 
-/// Returns the maximum length of the request in front of a window of a given length.
+/// Returns the maximum number of characters of the request before a window of this length.
 fn request_chars(chars_max: usize) -> usize {
     REQUEST_CHARS_MAX.min(chars_max / 8)
 }
 
-/// Cuts a piece that is larger than a window between its paragraphs, or else between its lines.
+/// Splits a piece that is larger than a window between its paragraphs, or else between its lines.
 fn split(piece: WindowPiece, chars_max: usize) -> Vec<WindowPiece> {
     let room = chars_max.saturating_sub(request_chars(chars_max) + 3 * LABEL_CHARS).max(1);
     let mut parts = Vec::new();
@@ -205,12 +207,12 @@ fn split(piece: WindowPiece, chars_max: usize) -> Vec<WindowPiece> {
     parts
 }
 
-/// Returns the speaker's own part of a text: a person also passes on the words of others.
+/// Returns the speaker's own part of a text, because a person may also pass on the words of others.
 fn own_of(said_by: SaidBy, text: &str) -> String {
     if said_by == SaidBy::User { own_words(text) } else { text.to_owned() }
 }
 
-/// Returns the words of a call that occur in the transcript, not our description of it.
+/// Returns the words of a call that occur in the transcript, without our description.
 fn call_evidence(call: &Call) -> Vec<String> {
     let mut evidence = vec![call.output.clone()];
     match &call.input {
@@ -233,7 +235,7 @@ fn call_evidence(call: &Call) -> Vec<String> {
     evidence
 }
 
-/// Returns one line about an action, with its outcome if that may matter.
+/// Returns one line about an action, with its result if that may matter.
 fn call_text(call: &Call) -> String {
     let outcome = match (call.denied, call.failed, call.interrupted) {
         (true, ..) => " (refused by the user)",
@@ -285,7 +287,7 @@ fn call_paths(call: &Call) -> Vec<String> {
     }
 }
 
-/// Keeps `chars_max` characters of a long text: its beginning and its end, with a mark between them.
+/// Returns the beginning and the end of a long text with a mark between them, `chars_max` characters in total.
 pub(super) fn cut_middle(text: &str, chars_max: usize) -> String {
     const MARK: &str = " [...] ";
     let text = text.trim();
@@ -350,7 +352,7 @@ mod tests {
             assert!(window.text().chars().count() <= WINDOW_CHARS_MAX);
             assert!(window.pieces[0].uuid.starts_with('p'), "a turn was cut");
         }
-        // Turns added at the end change the last window alone.
+        // Turns that are added at the end change only the last window.
         let mut grown = session.clone();
         grown.turns.extend((40..43).map(|n| turn(n, 700, 1)));
         let all = windows.len() - 1;

@@ -1,8 +1,8 @@
 //! Texts that Claude Code itself gives to every session: `CLAUDE.md` with its imports, and the loaded part of its auto
-//! memory. A memory with the same content is not injected again.
+//! memory. A memory whose content is in these texts is not injected.
 //!
-//! Everything is read when an index is published, is bounded, and depends on nothing but the
-//! content of those files.
+//! The texts are read when an index is published. Their size is limited, and the result depends only on the content of
+//! the files.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
@@ -17,33 +17,33 @@ use memory_store::text::{self, Form};
 
 use crate::transcript::SOURCE;
 
-/// Files that are read.
+/// Maximum number of files that are read.
 const FILES_MAX: usize = 64;
-/// Bytes of one file that are read.
+/// Maximum number of bytes that are read from one file.
 const FILE_BYTES_MAX: u64 = 256 << 10;
-/// Imports of imports that are followed, as Claude Code does.
+/// Maximum depth of imports that are followed, the same as in Claude Code.
 const IMPORT_DEPTH: usize = 4;
-/// Lines and bytes of its auto memory that Claude Code loads.
+/// Maximum number of lines and bytes of its auto memory that Claude Code loads.
 const AUTO_LINES_MAX: usize = 200;
 const AUTO_BYTES_MAX: usize = 25 << 10;
-/// Lines that are compared with a memory at once.
+/// Number of consecutive lines that are compared with a memory at once.
 const WINDOW_LINES: usize = 8;
 /// Minimum share of a memory's words that must occur close together, in percent.
 const SAID_PERCENT: usize = 85;
-/// A memory of fewer words never counts as contained.
+/// Minimum number of words of a memory that can count as contained.
 const WORDS_MIN: usize = 3;
 
-/// Texts that a session receives without us.
+/// Texts that Claude Code gives to a session.
 #[derive(Debug, Default)]
 pub struct GivenTexts {
-    /// The texts, in the order they were found.
+    /// The texts, in the order in which they were found.
     texts: Vec<String>,
     /// The files that were read.
     read: BTreeSet<PathBuf>,
 }
 
 impl GivenTexts {
-    /// Reads the texts that every session in a working tree is given.
+    /// Reads the texts that every session in a working tree receives.
     pub fn of_tree(dirs: &UserDirs, tree: &Tree) -> Self {
         let mut known = Self::of_user(dirs);
         let mut above: Vec<&Path> = tree.root.ancestors().skip(1).collect();
@@ -70,20 +70,20 @@ impl GivenTexts {
         known
     }
 
-    /// Returns the texts, for a fingerprint.
+    /// Returns the texts, as input for a fingerprint.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(String::as_str)
     }
 
-    /// Returns the memories that these texts contain already: nearly all of their words occur in a few neighbouring
-    /// lines.
+    /// Returns the memories that these texts already contain, which means that nearly all of their words occur in a few
+    /// neighbouring lines.
     pub fn contained_memories(&self, memories: &[Stored]) -> BTreeSet<MemoryId> {
         let windows = Windows::new(&self.texts);
         let memories = memories.iter().map(|stored| &stored.memory);
         memories.filter(|memory| windows.say(memory)).map(|memory| memory.id).collect()
     }
 
-    /// Reads a file and its imports. Only imports below `root` are followed: others may never have been allowed.
+    /// Reads a file and its imports. Only imports below `root` are followed: the user may not have permitted others.
     fn read_with_imports(&mut self, path: &Path, root: &Path, depth: usize) {
         if depth > IMPORT_DEPTH || self.read.len() >= FILES_MAX {
             return;
@@ -117,7 +117,7 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the files that a text imports by `@path`, outside of code.
+/// Returns the files that a text imports by `@path`, except in code.
 fn imports(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     let lines = text.lines().filter(move |line| {
@@ -132,7 +132,7 @@ fn imports(text: &str) -> impl Iterator<Item = &str> {
         .filter(|path| !path.is_empty())
 }
 
-/// Index from each word to the windows, runs of neighbouring lines without an empty one, that contain it.
+/// Index from each word to the windows that contain it. A window is a run of neighbouring lines without an empty line.
 struct Windows {
     of_word: HashMap<u64, Vec<usize>>,
 }
@@ -170,7 +170,7 @@ impl Windows {
     }
 }
 
-/// Returns the words of a text, stemmed, without stop words.
+/// Returns the stemmed words of a text, without stop words.
 fn words(text: &str) -> BTreeSet<u64> {
     let mut words = BTreeSet::new();
     text::each_term(text, &mut |term, form| {
@@ -234,7 +234,7 @@ mod tests {
         let Project { dirs, tree, .. } = &project();
         fs::write(tree.root.join("CLAUDE.md"), "See @docs/style.md and `@docs/code.md`.\n")
             .unwrap();
-        // It imports the first one again: each is read once.
+        // This file imports the first one again, but each file is read once.
         let style = "Feature branches carry the ticket number.\n@../CLAUDE.md @../../outside.md\n";
         fs::write(tree.root.join("docs/style.md"), style).unwrap();
         fs::write(tree.root.join("docs/code.md"), "Release tags carry the build date.\n").unwrap();

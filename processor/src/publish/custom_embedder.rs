@@ -1,8 +1,8 @@
-//! The second space: a model that the user runs gives memories vectors of its own, for explicit search.
+//! The second space: vectors of memories by a model that the user runs, for explicit search.
 //!
-//! The embedded text is the one in the index, so that each vector belongs to a search result. Texts are sent in
-//! portions, and the returned vectors are stored at once: a run that is killed loses one portion. A text is embedded
-//! once, however often indexes are rebuilt.
+//! The embedded text is the same as in the index, so that each vector belongs to a search result. Texts are sent in
+//! portions, and the returned vectors are stored at once, so a run that is killed loses one portion. Each text is
+//! embedded once, even if indexes are rebuilt several times.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -25,46 +25,46 @@ use crate::publish::embed::records::{HEADER, Records};
 
 /// Number of texts in one request.
 const PORTION: usize = 16;
-/// Bytes of a text that are sent; models of this kind read some thousand words at most.
+/// Maximum number of bytes of a text that are sent. Models of this kind read a few thousand words.
 const TEXT_BYTES_MAX: usize = 16 << 10;
-/// Bytes of a query.
+/// Maximum number of bytes of a query that are sent.
 const QUERY_BYTES_MAX: usize = 2 << 10;
-/// The name of the cache among the project's vectors.
+/// File name of the cache, in the folder of the project's vectors.
 const CACHE: &str = "second.cache";
-/// First bytes of a cache, with the version of its format. The hash of the model follows (12), and the number of
-/// components (4).
+/// First bytes of a cache, including the version of its format. The hash of the model (12 bytes) and the number of
+/// components (4 bytes) follow.
 const CACHE_MAGIC: [u8; 8] = *b"TLSECV\0\x01";
 
 /// Inputs and limits of an update.
 pub struct Update<'a> {
     /// The settings in effect.
     pub settings: &'a Settings,
-    /// The variable `OLLAMA_HOST`, used when the settings name no host.
+    /// The value of the variable `OLLAMA_HOST`, used if the settings name no host.
     pub ollama_host: Option<&'a str>,
-    /// The folder in which vectors are kept.
+    /// The folder of the caches of vectors.
     pub caches: &'a Path,
     /// Whether to check that the model still returns the same vectors.
     pub afresh: bool,
-    /// Nothing is begun after this.
+    /// No request is started after this time.
     pub until: Instant,
-    /// Told how far it is.
+    /// Receives the progress.
     pub progress: &'a dyn ProgressReport,
 }
 
 /// Result of an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Updated {
-    /// Texts that were embedded.
+    /// Number of texts that were embedded.
     pub embedded: usize,
-    /// Texts that wait for another time.
+    /// Number of texts that are left for a later update.
     pub waiting: usize,
-    /// Whether any file changed.
+    /// Whether any file was changed.
     pub changed: bool,
-    /// Obstacle that stopped the update.
+    /// Problem that stopped the update.
     pub problem: Option<String>,
 }
 
-/// An index whose memories are to have vectors.
+/// An index whose memories need vectors.
 struct WantedIndex<'a> {
     state: &'a TreeDir,
     digest: [u8; 16],
@@ -72,10 +72,10 @@ struct WantedIndex<'a> {
     memories: Vec<(MemoryId, TextHash)>,
 }
 
-/// Updates the vectors of some indexes, or removes them if no model is set.
+/// Updates the vectors of some indexes, or removes them if the settings name no model.
 ///
 /// # Errors
-/// If our own files cannot be read or written. Faults of the model are in [`Updated::problem`].
+/// If our own files cannot be read or written. Errors of the model are returned in [`Updated::problem`].
 pub fn update(what: &Update<'_>, states: &[TreeDir]) -> Result<Updated> {
     let Some(embedder) = &what.settings.embedder else { return take_away(states) };
     let mut texts = HashMap::new();
@@ -106,7 +106,7 @@ fn take_away(states: &[TreeDir]) -> Result<Updated> {
     Ok(updated)
 }
 
-/// Returns the texts that an index needs embedded; `None` if all of its memories have their vectors, or if there is no
+/// Returns the texts of an index that must be embedded; `None` if all its memories have vectors, or if there is no
 /// readable index.
 fn look<'a>(
     state: &'a TreeDir,
@@ -116,7 +116,7 @@ fn look<'a>(
 ) -> Result<Option<WantedIndex<'a>>> {
     let Ok(Some(index)) = Index::open(&state.index) else { return Ok(None) };
     let digest = index.manifest.digest;
-    // A damaged one is rebuilt.
+    // A damaged file of vectors is rebuilt.
     let old = Second::open(&state.second).ok().flatten();
     let old = old.filter(|old| old.model == embedder.space());
     let is_done = |old: &Second| old.complete && old.digest == digest;
@@ -173,7 +173,7 @@ fn embed(
         known.take(portion, made)?;
         done.extend(portion.iter().copied());
         portion.iter().for_each(|_| what.progress.step());
-        // Vectors of another length make all others worthless, too.
+        // If the number of components changes, all other vectors are useless, so their texts are embedded again.
         missing = known.missing(texts);
         missing.retain(|hash| !done.contains(hash));
     }
@@ -185,9 +185,9 @@ fn embed(
 /// The known vectors.
 struct KnownVectors {
     cache: Option<Records>,
-    /// The path of the cache, and the beginning of its header.
+    /// The path of the cache, and the first bytes of its header.
     place: (std::path::PathBuf, [u8; HEADER]),
-    /// Components of a vector.
+    /// Number of components of a vector.
     dimensions: Option<usize>,
     files: HashMap<TextHash, Direction>,
 }
@@ -211,7 +211,7 @@ impl KnownVectors {
         Ok(known)
     }
 
-    /// Prepares for vectors with this number of components; others are dropped.
+    /// Prepares the cache for vectors with this number of components. Vectors with another number are dropped.
     fn of_dimensions(&mut self, dimensions: usize) -> Result<()> {
         if self.cache.is_some() && self.dimensions == Some(dimensions) {
             return Ok(());
@@ -250,7 +250,7 @@ impl KnownVectors {
         missing
     }
 
-    /// Stores the model's vectors of some texts; a vector without a direction is not stored.
+    /// Stores the model's vectors of some texts, except vectors without a direction.
     fn take(&mut self, texts: &[TextHash], made: Vec<Option<Direction>>) -> Result<()> {
         let Some(dimensions) = made.iter().flatten().next().map(|first| first.components().len())
         else {
@@ -272,7 +272,7 @@ impl KnownVectors {
         }
     }
 
-    /// Writes the file of an index, unless it says the same already.
+    /// Writes the file of vectors of an index, if its content changed. Returns whether it did.
     fn write(&self, wanted: &WantedIndex<'_>, embedder: &Embedder) -> Result<bool> {
         let vector = |&(id, text): &(MemoryId, TextHash)| Some((id, text, self.get(text)?));
         let vectors: Vec<_> = wanted.memories.iter().filter_map(vector).collect();
@@ -310,7 +310,7 @@ struct UserModel {
 }
 
 impl UserModel {
-    /// Prepares the model with the timeout `most` and the name of its setting.
+    /// Prepares the model. `most` contains the timeout and the name of its setting.
     fn open(
         settings: &Settings,
         embedder: &Embedder,
@@ -319,7 +319,7 @@ impl UserModel {
     ) -> Result<Self, String> {
         let Embedder { host, consented_hosts, model, .. } = embedder;
         let server = ModelServer::agreed(host, ollama_host, consented_hosts, "embedder")?;
-        // Text that leaves this machine is redacted like files that others read.
+        // Text that leaves this machine is redacted by the same rules as files that other people read.
         let options = RedactOptions::for_store(settings, !server.is_local());
         let ollama = Ollama::new(server, model, most)?;
         Ok(Self { ollama, redactor: Redactor::new(&options) })
@@ -335,13 +335,13 @@ impl UserModel {
         Ok(vectors.iter().map(|vector| Direction::of(vector)).collect())
     }
 
-    /// Returns the redacted part of a text that is sent.
+    /// Returns the part of a text that is sent, redacted.
     fn sent(&self, text: &str, bytes_max: usize) -> String {
         self.redactor.redact(&text[..text.floor_char_boundary(bytes_max)]).into_owned()
     }
 }
 
-/// Source of vectors of queries from the user's model.
+/// Computes vectors of queries with the user's model.
 #[derive(Debug)]
 pub struct Asker {
     embedder: Embedder,
@@ -368,7 +368,7 @@ impl Ask for Asker {
     }
 }
 
-/// Returns how many of the memories in an index have their vectors; `None` without an index.
+/// Returns the number of memories in an index that have vectors, and the number of all; `None` without an index.
 pub fn standing(state: &TreeDir, embedder: &Embedder) -> Option<(usize, usize)> {
     let index = Index::open(&state.index).ok().flatten()?;
     let all = index.memories.map_or(0, |segment| segment.docs() as usize);

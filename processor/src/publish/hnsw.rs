@@ -1,17 +1,17 @@
-//! Builds the graphs for searches in the index, with `hnsw_rs`.
+//! Builds the graphs for searches in the index with `hnsw_rs`.
 //!
-//! No file of that crate is stored: its own files take seconds to load, and damaged ones end the process. Vectors are
-//! inserted one after another, so that equal vectors result in an equal graph.
+//! The crate's own files are not used, because they take seconds to load, and damaged ones end the process. Vectors are
+//! inserted one after another, so that equal vectors result in equal graphs.
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 use memory_store::embed::{DIMENSIONS, Vector};
 use memory_store::index::build::Graphs;
 
-/// Number of neighbours of a node above the lowest layer; twice as many in it.
+/// Number of neighbours of a node above the lowest layer. In the lowest layer it is twice as large.
 const NEIGHBOURS: usize = 16;
-/// Number of nodes examined to find a new one's neighbours.
+/// Number of nodes examined to find the neighbours of a new node.
 const BREADTH: usize = 120;
-/// Maximum number of layers of a graph, set by the crate.
+/// Maximum number of layers of a graph, defined by the crate.
 const LAYERS_MAX: usize = 16;
 
 /// Links vectors into graphs with `hnsw_rs`.
@@ -24,11 +24,11 @@ impl Graphs for HnswGraphs {
     }
 }
 
-/// One minus the cosine, in steps of the vectors' scale and never below zero: all vectors have
-/// about the same length.
+/// Distance: one minus the cosine, in the scale of the vectors and never negative. All vectors have about the same
+/// length.
 struct Angle;
 
-/// The dot product of a vector with itself, and some more for those that rounding made longer.
+/// Maximum dot product of a vector with itself, with a margin for vectors that rounding made longer.
 const SQUARE_MAX: i32 = 230_000;
 
 impl Distance<i8> for Angle {
@@ -43,7 +43,7 @@ impl Distance<i8> for Angle {
 
 fn link(vectors: &[&Vector]) -> Vec<Vec<u32>> {
     let mut hnsw = Hnsw::<i8, Angle>::new(NEIGHBOURS, vectors.len(), LAYERS_MAX, BREADTH, Angle);
-    // Without, the neighbours of a node in a dense group are too few to lead out of it.
+    // Without this, all neighbours of a node in a dense group are in the same group, so a search cannot leave it.
     hnsw.set_keeping_pruned(true);
     for (number, vector) in vectors.iter().enumerate() {
         hnsw.insert((&vector.0, number));
@@ -51,9 +51,9 @@ fn link(vectors: &[&Vector]) -> Vec<Vec<u32>> {
     let mut links = vec![Vec::new(); vectors.len()];
     let points = hnsw.get_point_indexation();
     for layer in 0..=usize::from(points.get_max_level_observed()) {
-        // These are the points with this highest layer.
+        // The iterator returns the points whose highest layer is this one.
         for point in points.get_layer_iterator(layer) {
-            // The lowest layer contains all nodes; a search with seeds needs only its lists.
+            // The lowest layer contains all nodes. A search with seeds needs only the lists of this layer.
             let mut lists = point.get_neighborhood_id();
             let near = lists.first_mut().map(std::mem::take).unwrap_or_default();
             links[point.get_origin_id()] = near.iter().map(|near| near.d_id as u32).collect();

@@ -1,4 +1,5 @@
-//! Plan of the start block: its memories by value. The hook prints as many of them as fit into its budget.
+//! Plan of the start block: memories in the order of their value. The hook prints as many of them as fit into its
+//! budget.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,42 +14,43 @@ use memory_store::store::Stored;
 use memory_store::succession::superseded;
 use memory_store::{Memory, MemoryId, Timestamp};
 
-/// Rules that are planned.
+/// Maximum number of rules in the plan.
 const RULES_MAX: usize = 6;
-/// Number of rules before the first command: a command that checks a change helps more than the fifth rule, and many
-/// rules use up the budget.
+/// Number of rules before the first command. A command that checks a change is more useful than the fifth rule, and
+/// many rules would use up the budget.
 const RULES_FIRST: usize = 4;
-/// Decisions that are planned.
+/// Maximum number of decisions in the plan.
 const DECISIONS_MAX: usize = 3;
-/// Commands that are planned.
+/// Maximum number of commands in the plan.
 const COMMANDS_MAX: usize = 3;
-/// Warnings that are planned.
+/// Maximum number of warnings in the plan.
 const WARNINGS_MAX: usize = 2;
-/// Minimum confidence of a memory in the block.
+/// Minimum confidence of rules, decisions and warnings in the plan.
 const CONFIDENCE_MIN: f32 = 0.5;
-/// Minimum likeness of two memories of which the second adds nothing for a reader of the first.
+/// Minimum likeness of two memories above which the second one adds nothing for a reader of the first.
 const SAME_LIKENESS: f32 = 0.6;
-/// Number of latest sessions whose files count as recently touched.
+/// Number of latest sessions whose memories' files count as recently touched.
 const RECENT_SESSIONS: usize = 2;
 
-/// Knowledge about memories besides their texts.
+/// State of memories in addition to their texts.
 #[derive(Clone, Copy)]
 pub struct MemoryStates<'a> {
-    /// Memories that sessions receive by another way: they are left out.
+    /// Memories that sessions receive in another way, for example from CLAUDE.md. They are omitted.
     pub said: &'a BTreeSet<MemoryId>,
-    /// Memories whose files changed much: they are placed after the others.
+    /// Stale memories. They are placed after the others, and omitted if a file or name no longer exists.
     pub stale: &'a BTreeMap<MemoryId, Staleness>,
-    /// Memories from the repository: of these conventions alone, after the user's rules.
+    /// Memories from the repository. Only conventions among them are planned, after the user's rules.
     pub pulled: &'a BTreeSet<MemoryId>,
-    /// Memories replaced by a newer one that differs from them, until a person decides.
+    /// Memories that a newer, different memory replaces until a person decides.
     pub displaced: &'a BTreeSet<MemoryId>,
-    /// Returns whether a memory is pending: then it replaces no other. Because the check is slow, it is made only for
-    /// memories that would replace one.
+    /// Returns whether a memory is withheld, because of quarantine or because it requires a release. A withheld memory
+    /// is not planned unless it is pinned. The function is slow, so it is called only for candidates that pass all
+    /// other checks.
     pub is_held: &'a dyn Fn(&Stored) -> bool,
 }
 
-/// Returns the memories that a session starts with, the most valuable first. `touched` are files with uncommitted
-/// changes, and those that the last session wrote. A memory whose files, or a name in it, no longer exist is left out,
+/// Returns the memories that a session starts with, the most valuable first. `touched` are the files with uncommitted
+/// changes and the files that the last session wrote. A memory is omitted if its files or a name in it no longer exist,
 /// unless it is pinned.
 pub fn plan(
     stored: &[Stored],
@@ -59,7 +61,7 @@ pub fn plan(
 ) -> Vec<MemoryId> {
     let recent = recent_files(stored, touched);
     let MemoryStates { said, stale, pulled, displaced, is_held } = *known;
-    // A memory from the repository replaces no other memory.
+    // A memory from the repository must not replace another memory.
     let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
     let mut superseded = superseded(own.map(|stored| &stored.memory), now);
     superseded.extend(stored.iter().filter_map(|stored| {
@@ -87,7 +89,7 @@ pub fn plan(
             let group = StartGroup::of(&standing)?;
             let is_near = || stored.memory.paths.iter().any(|path| recent.contains(&path.path));
             let belongs = match group {
-                // A command was observed to pass, whatever the readers' rating of a memory of it.
+                // A command was observed to pass, so the confidence of its memory does not matter.
                 StartGroup::Pinned | StartGroup::Command => true,
                 StartGroup::Rule | StartGroup::Decision => standing.confidence >= CONFIDENCE_MIN,
                 StartGroup::Warning => standing.confidence >= CONFIDENCE_MIN && is_near(),
@@ -97,7 +99,7 @@ pub fn plan(
         .collect();
     ranked.sort_by(|(group, worth, stored), (other_group, other_worth, other)| {
         let by_id = stored.memory.id.cmp(&other.memory.id);
-        // A rule about certain files is shown when one of them is first read.
+        // A rule about certain files is also injected when one of these files is first read, so it comes later here.
         let is_bound = |stored: &Stored| !stored.memory.paths.is_empty();
         let by_files = match group {
             StartGroup::Rule => is_bound(stored).cmp(&is_bound(other)),
@@ -132,8 +134,8 @@ pub fn plan(
     taken.into_iter().map(|(_, memory)| memory.id).collect()
 }
 
-/// Returns the weight of the runs of a command that passed: a daily command is placed before one that was run twice
-/// last week.
+/// Returns the weight of a command by the number of its successful runs, so that a daily command is placed before one
+/// that was run twice last week.
 #[expect(clippy::cast_precision_loss, reason = "a logarithm")]
 fn runs(memory: &Memory) -> f32 {
     let passed = memory.command.as_ref().and_then(|command| command.passed.checked_ilog2());
@@ -150,7 +152,7 @@ fn max_of(group: StartGroup) -> usize {
     }
 }
 
-/// Returns the files with uncommitted changes, and those to which the memories of the last sessions refer.
+/// Returns the touched files and the files in the memories of the last sessions.
 fn recent_files(stored: &[Stored], touched: &BTreeSet<String>) -> BTreeSet<String> {
     let mut latest: Vec<&Memory> = stored.iter().map(|stored| &stored.memory).collect();
     latest.sort_by_key(|memory| (Reverse(memory.when()), memory.id));
@@ -181,8 +183,8 @@ fn contradict(memory: &Memory, other: &Memory) -> bool {
     names(memory, other.id) || names(other, memory.id)
 }
 
-/// Returns whether rules of a version that also wrote memories other than explicit wishes made it. In the repository it
-/// is kept, and a search finds it.
+/// Returns whether a memory was written by rules of an earlier version, which wrote memories other than explicit
+/// wishes. If the memory is in the repository, it is kept there, and search finds it.
 fn is_by_retired_rules(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
@@ -329,7 +331,7 @@ mod tests {
             (1..=3).map(|at| command(at, ["a", "b", "c"][usize::from(at) - 1], 5, 2)).collect();
         all.push(command(4, "`make test` runs the tests", 60, 256));
         assert_eq!(planned(&all, &[])[0], "`make test` runs the tests");
-        // A command that is no longer run loses rank over time.
+        // The rank of a command that is no longer run decreases over time.
         all[3] = command(4, "`make test` runs the tests", 900, 256);
         assert_ne!(planned(&all, &[])[0], "`make test` runs the tests");
     }

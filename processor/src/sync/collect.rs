@@ -1,4 +1,4 @@
-//! The step of a sync that reads: transcripts become files of the archive and lines of the state.
+//! The step of a sync that reads transcripts. It updates the archive and the stored state of sessions.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -22,10 +22,11 @@ use crate::transcript::parts;
 use crate::transcript::read::ReadCounts;
 use crate::transcript::tasks::Tasks;
 
-/// Nanoseconds of a millisecond.
+/// Number of nanoseconds in a millisecond.
 const NS_OF_MS: i128 = 1_000_000;
 
-/// Sessions that are read before any is archived, and bytes of their transcripts.
+/// Maximum number of sessions that are read before any session is archived, and maximum size of their transcripts in
+/// bytes.
 const NEWEST_MAX: usize = 4;
 const NEWEST_BYTES_MAX: u64 = 16 << 20;
 
@@ -37,15 +38,15 @@ type NamedTranscripts<'a> = (&'a String, &'a Vec<Transcript>);
 pub(super) struct CollectOutcome {
     /// Sessions that changed.
     pub changed: BTreeSet<String>,
-    /// Files of the archive.
+    /// Files in the archive.
     pub entries: Vec<ArchiveEntry>,
-    /// When the newest transcript of any project was written.
+    /// Time when the newest transcript of any project was written.
     pub newest: Option<Timestamp>,
     /// Counts for the report.
     pub counts: CollectionCounts,
-    /// Sentences about sessions that were recorded here and are not learned from.
+    /// Sentences about sessions that were recorded here but are not learned from.
     pub unclaimed: Vec<String>,
-    /// Problems that did not stop the rest.
+    /// Problems after which the sync continued.
     pub warnings: Vec<String>,
 }
 
@@ -59,7 +60,7 @@ pub(super) struct CollectionCounts {
     pub lines_skipped: u64,
 }
 
-/// Archives new records of the transcripts, and writes handoffs meanwhile.
+/// Archives new records of the transcripts, and writes handoffs in between.
 pub(super) fn collect(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -72,7 +73,7 @@ pub(super) fn collect(
     configurations::remember(context.dirs())?;
     let judge = ClaimJudge::new(context.dirs(), &context.territory);
     let found = discover::ours(context.dirs(), &context.territory, &mut state.seen, &judge)?;
-    // Spellings of the roots that transcripts have are among them now.
+    // The roots now include other spellings that transcripts use.
     write_roots(&context.home, &context.territory.roots())?;
     collection.unclaimed = found.unclaimed.messages();
     let newest_ms = found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok());
@@ -102,7 +103,7 @@ pub(super) fn collect(
     Ok(collection)
 }
 
-/// Transcripts of one origin.
+/// Transcripts from one source.
 struct TranscriptBatch {
     transcripts: Vec<Transcript>,
     /// Whether they are in a folder that the user named.
@@ -126,7 +127,7 @@ fn collect_batch(
         .filter(|transcript| !purged.has_session(&transcript.name.session))
         .collect();
     let mut known: HashSet<String> = archive.names()?.into_iter().collect();
-    // Lost sessions are read again, should their transcripts be back.
+    // Lost sessions are not added here, so they are read again if their transcripts exist again.
     known.extend(expired.names().into_iter().filter(|name| !expired.is_lost(name)));
     known.extend(state.empty.iter().cloned());
     let held = lost::held(context, state)?;
@@ -139,7 +140,7 @@ fn collect_batch(
         return Ok(());
     }
     if context.settings.ignores_unknown {
-        // Known sessions stay unchanged; the others are read once the setting is corrected.
+        // Known sessions stay unchanged. The others are read after the setting is corrected.
         collection.warnings.push(format!(
             "{}: `ignore_paths` cannot be read, and what it names is not to be learned from: no session \
              is read until it is mended",
@@ -147,7 +148,7 @@ fn collect_batch(
         ));
         return Ok(());
     }
-    // Known secrets are hidden later, when a session is read as a whole.
+    // Known secrets are hidden later, when a whole session has been read.
     let mut rules = context.redactor.clone();
     rules.options.known = Known::default();
     let collector = Collector {
@@ -165,8 +166,8 @@ fn collect_batch(
     };
     let progress = context.options.progress;
     progress.stage("reading", sessions.len());
-    // A starting session waits briefly for the ends of the newest sessions: they are read first, and archived after the
-    // handoff is written.
+    // A session that starts waits briefly for the handoffs of the newest sessions. Therefore these are read first, and
+    // archived after the handoff is written.
     let (newest, others) = newest_first(&sessions);
     let read = collector.read(&newest);
     let left: Vec<_> =
@@ -198,7 +199,7 @@ impl CollectionCounts {
     }
 }
 
-/// Returns the highest number of a part of each session that has any.
+/// Returns the highest number of a part for each session with parts.
 fn last_parts(known: &HashSet<String>) -> BTreeMap<String, u32> {
     let mut last_parts: BTreeMap<String, u32> = BTreeMap::new();
     for (session, number) in known.iter().map(|name| parts::of_name(name)) {
@@ -210,7 +211,7 @@ fn last_parts(known: &HashSet<String>) -> BTreeMap<String, u32> {
     last_parts
 }
 
-/// Stores the state of transcripts when they were read.
+/// Stores the state that transcripts had when they were read.
 fn note_seen(state: &mut State, transcripts: &[Transcript], from_folder: bool) {
     for transcript in transcripts {
         let seen = state.seen.entry(transcript.path.clone()).or_default();
@@ -222,7 +223,7 @@ fn note_seen(state: &mut State, transcripts: &[Transcript], from_folder: bool) {
     }
 }
 
-/// Stores the result for a session; returns whether part of it is new.
+/// Stores the result for a session. Returns whether any of it is new.
 fn take_in(state: &mut State, name: &str, collected: Collected) -> bool {
     for (part, closed) in collected.closed {
         state.sessions.insert(part, closed);
@@ -234,14 +235,14 @@ fn take_in(state: &mut State, name: &str, collected: Collected) -> bool {
     state.empty.remove(name);
     let before = state.sessions.remove(name);
     let is_new = before.as_ref().map(|before| &before.content) != Some(&session.content);
-    // Its key determines whether it is still current.
+    // The key of the mined data determines whether they are still current.
     session.mined = before.and_then(|before| before.mined);
     state.sessions.insert(name.to_owned(), session);
     is_new
 }
 
-/// Matches the list of sessions with the archive: sessions missing from a lost cache are read again, sessions that are
-/// no longer archived are dropped. Returns warnings.
+/// Matches the list of sessions with the archive. Sessions that are missing in the list are read from the archive, and
+/// sessions that are no longer archived are dropped. Returns warnings.
 pub(super) fn match_archive(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -272,20 +273,20 @@ pub(super) fn match_archive(
     Ok(warnings)
 }
 
-/// Reads a session that is another one than the state knows, and cleans it where it came back. Where that fails it is
-/// looked at again next time.
+/// Reads an archived session that differs from the stored state, and cleans it if it was restored. On failure it is
+/// read again by the next run.
 fn look_again(context: &SyncContext<'_>, state: &mut State, entry: &ArchiveEntry) -> Result<()> {
     let archive = &context.sessions.archive;
     let loaded = archive.load(&entry.name);
     if loaded.is_err() {
-        // The drafts learned from the session stay.
+        // The entry keeps the drafts that were learned from the session.
         state.sessions.entry(entry.name.clone()).or_default();
     }
     let Some(mut file) = loaded? else { return Ok(()) };
     let returned = clean_returned(context, &mut file)?;
     let is_changed = returned != Returned::AsItIs;
     if returned == Returned::Purged {
-        // Until its file is replaced nothing is learned from it.
+        // Nothing is learned from the session until its file is replaced.
         state.sessions.remove(&entry.name);
     }
     if is_changed && file.records.is_empty() {
@@ -304,24 +305,24 @@ fn look_again(context: &SyncContext<'_>, state: &mut State, entry: &ArchiveEntry
     Ok(())
 }
 
-/// Outcome of cleaning a restored session.
+/// Result of cleaning a restored session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Returned {
     AsItIs,
-    /// It lost known secrets alone.
+    /// Only known secrets were removed.
     Hidden,
-    /// It lost purged records.
+    /// Purged records were removed.
     Purged,
 }
 
-/// Removes from a session the data that was purged, or became a known secret, while its file was elsewhere: in a
+/// Removes data from a session that was purged, or became a known secret, while the session's file was elsewhere: in a
 /// restored backup, or in a pack that could not be read.
 fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<Returned> {
     let before = file.records.len();
     context.sessions.purged.screen(&file.header.session, &mut file.records);
     let is_purged = file.records.len() < before;
     if is_purged {
-        // Their turn is not recorded.
+        // The turn of a task is not recorded, so all tasks are dropped.
         file.header.growth.tasks = Tasks::default();
     }
     let tasks = std::slice::from_mut(&mut file.header.growth.tasks);
@@ -336,7 +337,7 @@ fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<R
     })
 }
 
-/// Returns the few most recently written sessions of people, at least the newest, and the others.
+/// Returns the few most recently written sessions of people, at least the newest one, and all other sessions.
 fn newest_first(
     sessions: &BTreeMap<String, Vec<Transcript>>,
 ) -> (Vec<NamedTranscripts<'_>>, Vec<NamedTranscripts<'_>>) {

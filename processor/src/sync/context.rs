@@ -1,4 +1,4 @@
-//! Inputs that every step of a sync reads and none changes.
+//! Inputs that every step of a sync reads and no step changes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::mining::Miner;
 use crate::secrets::Secrets;
 use crate::state::{State, read_roots};
 
-/// Returns the working directories of the sessions that the user gave by `--from`.
+/// Returns the working directories of the sessions that were imported by `--from`.
 fn brought_cwds(state: &State) -> impl Iterator<Item = &str> {
     let brought = state.sessions.values().filter(|session| session.from_folder);
     brought.flat_map(|session| session.cwds.iter().map(String::as_str))
@@ -37,37 +37,37 @@ pub(super) struct SyncContext<'a> {
     pub options: &'a SyncOptions<'a>,
     /// The project's private folder.
     pub home: ProjectDir,
-    /// Sessions of the project: the existing ones, and traces of the removed ones.
+    /// Sessions of the project: the archived ones, and remains of the removed ones.
     pub sessions: SessionPlaces,
     /// The settings in effect.
     pub settings: Settings,
-    /// Sessions that ended before it keep their turns, whatever their age.
+    /// Sessions that end before this time keep their turns regardless of age.
     pub turns_kept_until: Timestamp,
-    /// Hides secrets, including known ones, in text for this user alone.
+    /// Hides secrets, including known ones, in text for this user only.
     pub redactor: Redactor,
-    /// Known secrets of the project. They increase while records are read.
+    /// Known secrets of the project. Their number grows while records are read.
     pub secrets: Secrets,
     /// The project's existing working trees, the main one first.
     pub trees: Vec<Tree>,
-    /// All working trees of the project, past ones too.
+    /// All working trees of the project, including former ones.
     pub territory: Territory,
 }
 
-/// Places of sessions.
+/// Storage of sessions.
 pub(super) struct SessionPlaces {
     /// Archived sessions.
     pub archive: Archive,
     /// Drafts of sessions whose turns were removed.
     pub expired: Expired,
-    /// Sessions and records that a person removed.
+    /// Sessions and records that a person purged.
     pub purged: Purged,
 }
 
 impl<'a> SyncContext<'a> {
-    /// Reads settings and places; returns them with warnings about the settings.
+    /// Reads the settings and opens the storage. Returns warnings about the settings as well.
     pub fn open(options: &'a SyncOptions<'a>) -> Result<(Self, Vec<String>)> {
         let home = options.dirs.project(options.tree.project);
-        // Before reading: later runs see a change made meanwhile as another file.
+        // Taken before the settings are read, so that later runs detect a change made meanwhile.
         let config = Stamp::of(&options.dirs.config_file());
         let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
         settings.config = config;
@@ -96,13 +96,13 @@ impl<'a> SyncContext<'a> {
         Ok((context, warnings.iter().map(ToString::to_string).collect()))
     }
 
-    /// Returns why a model on this machine pauses in the background, if known.
+    /// Returns the reason why models on this machine pause, if any.
     pub fn strain(&self) -> Option<Strain> {
         let llm = self.settings.llm.as_ref()?;
         llm::pause::strain(llm, self.options.ollama_host, self.options.machine?)
     }
 
-    /// Returns the reasons for which this run does not ask it: none if a person waits.
+    /// Returns the reasons that may pause a model in this run; none if a person waits.
     pub fn pause(&self) -> Pause {
         match (self.options.busy, &self.settings.llm) {
             (Busy::Leave, Some(llm)) => llm.pause,
@@ -115,7 +115,7 @@ impl<'a> SyncContext<'a> {
         self.options.dirs
     }
 
-    /// Returns the sessions among which records are distinguished.
+    /// Returns the sessions that may own records.
     pub fn holders(&self, state: &State) -> Holders {
         let sessions = state.sessions.iter();
         let mut sessions: Vec<_> = sessions
@@ -125,8 +125,8 @@ impl<'a> SyncContext<'a> {
         Holders { home: self.home.clone(), archive: self.sessions.archive.clone(), sessions }
     }
 
-    /// Returns the names of the project: that of its main tree's folder, and of the uppermost folder in which sessions
-    /// of other machines ran. A linked worktree has the name of its work, not of the project.
+    /// Returns the names of the project: the folder name of its main working tree, and the name of the uppermost folder
+    /// in which sessions of other machines ran. A linked worktree is usually named after a task, not after the project.
     pub fn names(&self, state: &State) -> BTreeSet<String> {
         let outside = Roots::new(self.territory.folders()).outside(brought_cwds(state));
         let main = self.options.tree.main_root.to_str().map(str::to_owned);
@@ -144,7 +144,7 @@ impl<'a> SyncContext<'a> {
             ownership,
             redact: &self.redactor,
             model: self.settings.llm.as_ref().map(|llm| {
-                // After a user's request, windows that were set aside are asked about again.
+                // After a user's request, windows that were kept aside are sent to the model again.
                 let retries = match llm::aside::retries(&self.home.llm) {
                     0 => String::new(),
                     retries => format!("#{retries}"),
@@ -155,7 +155,7 @@ impl<'a> SyncContext<'a> {
         }
     }
 
-    /// Returns whether thinking is indexed in a working tree: a user searched it.
+    /// Returns whether thinking is indexed in a working tree, which is so after a user searched it.
     pub fn thinks(&self, tree: &Tree) -> bool {
         thinking::is_wanted(&self.dirs().tree(&tree.root))
     }
@@ -164,7 +164,7 @@ impl<'a> SyncContext<'a> {
     pub fn indexes(&self) -> Vec<PathBuf> {
         let dirs = self.dirs();
         let states = || self.trees.iter().map(|tree| dirs.tree(&tree.root));
-        // Thinking is last: few users search it.
+        // Indexes of thinking are last, because few users search them.
         let thinking = self.trees.iter().filter(|tree| self.thinks(tree));
         let thoughts = thinking.map(|tree| dirs.tree(&tree.root).thinking);
         let told = states().map(|state| state.index).chain([dirs.user_state().index]);

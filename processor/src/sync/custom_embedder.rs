@@ -1,4 +1,4 @@
-//! Part of settling that computes the vectors of memories in the second space.
+//! The part of settling that computes the vectors of memories in the second space.
 
 use std::time::Instant;
 
@@ -9,20 +9,20 @@ use super::context::SyncContext;
 use super::settle::time_to_embed;
 use crate::publish::custom_embedder::{Update, update};
 
-/// Outcome of bringing the second space up to date.
+/// Result of updating the second space.
 #[derive(Debug, Default)]
 pub(super) struct SecondSpace {
     /// Whether anything changed.
     pub changed: bool,
-    /// Texts that were embedded.
+    /// Number of texts that were embedded.
     pub embedded: usize,
-    /// Whether more texts wait.
+    /// Whether more texts must be embedded.
     pub waits: bool,
-    /// Reason why they wait, if it is a problem.
+    /// Problem because of which they were not embedded, if any.
     pub warning: Option<String>,
 }
 
-/// Brings the second space up to date.
+/// Updates the second space.
 pub(super) fn embed_second(context: &SyncContext<'_>) -> Result<SecondSpace> {
     let (dirs, options) = (context.dirs(), context.options);
     let trees = context.trees.iter().map(|tree| dirs.tree(&tree.root));

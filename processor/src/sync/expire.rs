@@ -12,7 +12,7 @@ use crate::mining::{self, MinedFile};
 use crate::state::State;
 use crate::upkeep::retention::{self, Limits};
 
-/// Returns the archived sessions that are too old or too many.
+/// Returns the names of archived sessions that are too old or too many.
 pub(super) fn overdue(
     context: &SyncContext<'_>,
     state: &State,
@@ -21,7 +21,7 @@ pub(super) fn overdue(
     limits(context, state, collection).expired(&collection.entries, &state.sessions)
 }
 
-/// Returns the limits in effect.
+/// Returns the limits of age and number for archived sessions.
 pub(super) fn limits(
     context: &SyncContext<'_>,
     state: &State,
@@ -38,13 +38,13 @@ pub(super) fn limits(
 /// Outcome of removing overdue sessions.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
-    /// The archive's names of the removed sessions.
+    /// Names of the removed sessions' archive files.
     pub removed: BTreeSet<String>,
-    /// Why sessions could not be removed; they wait.
+    /// Reasons why sessions could not be removed. The next run tries again.
     pub warnings: Vec<String>,
 }
 
-/// Removes the turns of `overdue` sessions; their drafts stay.
+/// Removes the turns of `overdue` sessions. Their drafts are kept.
 pub(super) fn expire(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -54,7 +54,7 @@ pub(super) fn expire(
     let archive = &context.sessions.archive;
     let ready = |name: &String| {
         let file = mined.iter().find(|file| file.name == *name)?;
-        // A session that cannot be read, or learned from, waits: otherwise less than its content would remain.
+        // A session that cannot be read or mined is kept, because removing it would lose content that was not learned.
         let (None, Ok(Some(header))) = (&file.failure, archive.header(name)) else { return None };
         Some((name.clone(), (file, header)))
     };
@@ -81,10 +81,10 @@ pub(super) fn expire(
     Ok(expiry)
 }
 
-/// Sessions that can go, by name.
+/// Sessions that can be removed, by name.
 type Ready<'a> = BTreeMap<String, (&'a MinedFile, SessionHeader)>;
 
-/// Removes the turns of sessions by `remove`, after storing their remains. On failure these sessions are unchanged.
+/// Removes the turns of sessions by `remove`, after storing their remains. On failure the sessions are unchanged.
 fn remove_with(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -113,7 +113,7 @@ fn remove_with(
         before.push((name, kept));
     }
     if expiry.removed.is_empty() {
-        // The index contains the removed turns, and a run killed from here on leaves it so.
+        // The index still contains the removed turns. The state records this, in case the run is killed.
         state.all_turns = true;
         state.write(&context.home)?;
     }

@@ -1,4 +1,4 @@
-//! Facts of git about working trees, for the block that a session starts with.
+//! Git's facts about working trees, for the start block.
 
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
@@ -9,7 +9,7 @@ use memory_store::redact::Redactor;
 use crate::git;
 use crate::handoff;
 
-/// Facts about each working tree. Git is called while transcripts are read: a starting session waits for both.
+/// Facts about each working tree. Git runs while transcripts are read, because a session that starts waits for both.
 pub(super) struct TreeFacts {
     asked: Option<JoinHandle<Vec<handoff::Facts>>>,
     facts: Vec<handoff::Facts>,
@@ -25,7 +25,7 @@ impl TreeFacts {
         Self { asked: Some(asked), facts }
     }
 
-    /// Waits for the answers; without them there are no facts.
+    /// Waits for git's answers and returns the facts; none if a query failed.
     pub(super) fn get(&mut self) -> &[handoff::Facts] {
         if let Some(Ok(facts)) = self.asked.take().map(JoinHandle::join) {
             self.facts = facts;
@@ -34,7 +34,7 @@ impl TreeFacts {
     }
 }
 
-/// Queries git for facts about a tree and redacts them: the branches in transcripts are redacted, too.
+/// Queries git about a tree and redacts the answers, because branches in transcripts are redacted as well.
 fn tree_facts(root: &Path, redactor: &Redactor) -> handoff::Facts {
     let clean = |text: String| redactor.redact(&text).into_owned();
     handoff::Facts {

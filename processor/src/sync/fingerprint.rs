@@ -1,4 +1,4 @@
-//! Decides whether there is anything to do, by a hash of all inputs of a sync.
+//! Decides by a hash of all inputs of a sync whether there is anything to do.
 
 use memory_store::identity;
 use memory_store::layout::Tree;
@@ -14,16 +14,16 @@ use crate::state::State;
 /// State of everything around the sessions when memories were written, or when nothing was to be written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
-    /// Fingerprint of the working trees; empty if git was at work, `None` before they were examined. The next run
-    /// checks again for later changes by git.
+    /// Fingerprint of the working trees: empty if git was running, `None` before they were examined. The next run
+    /// compares it to detect later actions of git.
     pub trees: Option<String>,
-    /// True if memories wait because the search for their names was incomplete.
+    /// True if memories are pending because the search for names in them was incomplete.
     pub names_wait: bool,
-    /// True if all is as the last run left it.
+    /// True if nothing has changed since the last run.
     pub stays: bool,
 }
 
-/// Compares everything with the state left by the last run; also returns whether the sessions are unchanged.
+/// Compares everything with the state after the last run. Returns the result, and whether the sessions are unchanged.
 pub(super) fn compare(context: &SyncContext<'_>, state: &State) -> (Around, bool) {
     let trees = of_trees(context);
     let around = around(context, &trees);
@@ -33,14 +33,14 @@ pub(super) fn compare(context: &SyncContext<'_>, state: &State) -> (Around, bool
     (Around { trees: Some(trees), names_wait: false, stays }, is_same)
 }
 
-/// Returns the fingerprint of everything that the published result depends on, and of the result as far as a scan of
-/// the folders shows it. While it is unchanged, there is nothing to do.
+/// Returns the fingerprint of all inputs of the published result, and of the result as far as a scan of the folders
+/// shows it. While the fingerprint is unchanged, there is nothing to do.
 pub(super) fn fingerprint(context: &SyncContext<'_>, state: &State, seen: &Around) -> String {
     let trees = of_trees(context);
-    // A user changed memories, or git moved them, since they were read.
+    // After memories were read, a user changed them, or git did.
     let has_moved = seen.trees.as_ref().is_some_and(|seen| *seen != trees);
     if seen.names_wait || has_moved {
-        // Equivalent to no fingerprint: the next run checks again.
+        // The empty fingerprint never matches, so the next run checks again.
         return String::new();
     }
     around(context, &trees) + &of_sessions(context, state)
@@ -58,7 +58,7 @@ fn of_sessions(context: &SyncContext<'_>, state: &State) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Returns the part for everything else, the beginning of the fingerprint.
+/// Returns the first part of the fingerprint, for everything except sessions.
 fn around(context: &SyncContext<'_>, trees: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &str| {
@@ -70,7 +70,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     add(&memory_store::text::VERSION.to_string());
     add(&serde_json::to_string(&context.settings).unwrap_or_default());
     add(&format!("{:?}", context.settings.config));
-    // The place of memories may change without a change of any memory.
+    // The location of memories may change although no memory changes.
     let mode = identity::mode(context.dirs(), context.options.tree.project);
     add(&format!("{:?}", mode.ok()));
     add(trees);
@@ -82,7 +82,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
         }
         GivenTexts::of_tree(context.dirs(), tree).texts().for_each(&mut add);
     }
-    // A file that was set aside is not a memory, but a killed `forget` leaves a file there that must be swept.
+    // Files kept aside are not memories, but a killed `forget` may leave a file in these folders that must be swept.
     for folder in [
         &context.home.private_memories,
         &context.home.left_out,
@@ -93,18 +93,18 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
         add(&file_listing_stamp::of_folder(folder));
     }
     add(&file_listing_stamp::of_file(&context.home.ledger));
-    // A person may have decided about a value that memories contain.
+    // A person may have decided about a value in memories.
     add(&file_listing_stamp::of_file(&context.home.known_secrets));
     let dirs = context.dirs();
     for store in [Store::open(dirs, context.options.tree), Store::user(dirs)] {
-        // Publishing reports unreadable releases.
+        // Unreadable releases do not matter here, because publishing reports them.
         let trust = store.and_then(|store| Trust::of(&store, &context.settings)).ok();
         hasher.update(&trust.map(|trust| trust.fingerprint()).unwrap_or_default());
     }
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Returns the fingerprint of the working trees, as far as a scan of the folders and git show them.
+/// Returns the fingerprint of the working trees, computed from a scan of the folders and from git.
 pub(super) fn of_trees(context: &SyncContext<'_>) -> String {
     let of_tree = |tree: &Tree| {
         let folder = file_listing_stamp::of_folder(&tree.store().join("memories"));

@@ -1,4 +1,4 @@
-//! The step of a sync that writes where the work was left in each working tree.
+//! The step of a sync that writes the handoff of each working tree.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ use crate::transcript::parts;
 
 /// Working trees whose handoffs a sync writes.
 pub(super) struct Handoffs {
-    /// The length of each tree's inbox before anything was read.
+    /// Each tree, with the length of its inbox in bytes before anything was read.
     inboxes: Vec<(Tree, u64)>,
-    /// Facts of git about the trees, in the order of `inboxes`.
+    /// Git's facts about the trees, in the order of `inboxes`.
     facts: TreeFacts,
 }
 
 impl Handoffs {
-    /// Measures the inboxes and queries git about the trees.
+    /// Measures the inboxes and starts the queries to git about the trees.
     pub fn begin(context: &SyncContext<'_>) -> Self {
         let length = |tree: &Tree| {
             let inbox = context.dirs().tree(&tree.root).inbox;
@@ -36,7 +36,7 @@ impl Handoffs {
         Self { inboxes, facts }
     }
 
-    /// Writes where the work was left: from known sessions, and those just `read`.
+    /// Writes the handoffs from the sessions in `state` and those in `read`, which were just read.
     pub fn write(
         &mut self,
         context: &SyncContext<'_>,
@@ -49,7 +49,8 @@ impl Handoffs {
         Ok(())
     }
 
-    /// Writes newly learned data, if any: tasks that a model read, and commands that passed in several sessions.
+    /// Writes the handoffs again if learning changed them, by tasks that a model read or commands that passed in
+    /// several sessions.
     pub fn write_learned(&mut self, context: &SyncContext<'_>, state: &State) -> Result<()> {
         for (path, handoff) in self.made(context, state, &[]) {
             if Handoff::read(&path) != handoff {
@@ -59,7 +60,7 @@ impl Handoffs {
         Ok(())
     }
 
-    /// Returns the handoff of each tree, and its file.
+    /// Returns the handoff of each tree, with the path of its file.
     fn made(
         &mut self,
         context: &SyncContext<'_>,
@@ -75,8 +76,8 @@ impl Handoffs {
         let known =
             own.filter(|(_, left)| !read.iter().any(|(_, new)| new.session == left.session));
         let mut sessions: Vec<&(String, LeftSession)> = known.chain(read.iter().copied()).collect();
-        // Sessions imported from a folder may be another person's: they define where the work was left only if there
-        // are none of this machine.
+        // Sessions that were imported from a folder may be another person's, so they are used only if there are no
+        // sessions of this machine.
         if sessions.is_empty() {
             sessions.extend(brought.into_iter().filter_map(|session| session.left.as_ref()));
         }
@@ -91,7 +92,7 @@ impl Handoffs {
                 Some(root) if context.trees.iter().any(|tree| tree.root == root) => {
                     root == tree.root
                 }
-                // Its working tree was removed, or is on another machine.
+                // The session's working tree was removed, or is on another machine.
                 Some(_) | None => tree.root == *main,
             };
             let sessions = sessions.iter().filter(|(cwd, _)| here(cwd));
@@ -104,7 +105,7 @@ impl Handoffs {
         made.collect()
     }
 
-    /// Removes the notes processed by this sync from the inboxes.
+    /// Records for each tree that the notes up to the measured length of its inbox are processed.
     pub fn take_notes(&self, context: &SyncContext<'_>) -> Result<()> {
         for (tree, taken) in &self.inboxes {
             let state = context.dirs().tree(&tree.root);
@@ -114,7 +115,7 @@ impl Handoffs {
     }
 }
 
-/// Returns the tasks that a model read as open, by session: those of its closed parts, too.
+/// Returns the tasks that a model read as open, by session. Tasks of its closed parts are included.
 fn tasks(state: &State) -> BTreeMap<&str, Vec<&String>> {
     let mut tasks: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
     for (name, session) in &state.sessions {

@@ -1,4 +1,4 @@
-//! Part of a sync that checks whether the indexes are readable, and has the others rebuilt.
+//! The part of a sync that checks whether the indexes are readable. Unreadable ones are rebuilt.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,15 +9,15 @@ use memory_store::index::health::{Depth, inspect};
 use super::context::SyncContext;
 use crate::state::State;
 
-/// Folders whose files are replaced without reading them.
+/// Folders of indexes whose files are replaced without being read.
 pub(super) type Distrusted = BTreeSet<PathBuf>;
 
 /// Outcome of a check of the indexes.
 #[derive(Debug, Default)]
 pub(super) struct IndexHealth {
-    /// Indexes that cannot be read, or are not there.
+    /// Indexes that cannot be read or are missing.
     pub unsound: Distrusted,
-    /// Whether turns are missing in any of them.
+    /// Whether any of these indexes lacks turns.
     pub lacks_turns: bool,
     /// Number of existing indexes that cannot be read.
     pub damaged: usize,
@@ -38,14 +38,14 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
         if folder.exists() {
             found.damaged += 1;
         }
-        // Thinking is published with the turns alone.
+        // An index of thinking is only published together with the turns.
         found.lacks_turns |= health.passages.is_some() || thinking.contains(&folder);
         found.unsound.insert(folder);
     }
     found
 }
 
-/// Removes the indexes of the model's thinking that are not in use.
+/// Removes the indexes of thinking that are no longer used.
 pub(super) fn remove_unwanted(context: &SyncContext<'_>) {
     for tree in context.trees.iter().filter(|tree| !context.thinks(tree)) {
         // A folder that cannot be removed now is removed by the next run.
@@ -53,7 +53,7 @@ pub(super) fn remove_unwanted(context: &SyncContext<'_>) {
     }
 }
 
-/// Makes this run rebuild everything that it publishes, without reading the replaced files.
+/// Makes this run rebuild everything that it publishes, without reading the files that it replaces.
 pub(super) fn distrust_indexes(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -63,7 +63,7 @@ pub(super) fn distrust_indexes(
     distrusted.extend(context.indexes());
 }
 
-/// Returns whether an error is about a file of an index: such a file is derived, and can be rebuilt.
+/// Returns whether an error is about a file of an index. Such a file is derived data, so it can be rebuilt.
 pub(super) fn is_damage(error: &Error) -> bool {
     matches!(error.downcast_ref(), Some(memory_store::Error::Index { .. }))
 }

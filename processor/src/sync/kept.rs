@@ -1,4 +1,5 @@
-//! Memories that people and Claude wrote, as notes in questions to a model about the drafts of sessions.
+//! Memories that people and Claude wrote, in the form of drafts. They are included in questions to a model about
+//! relations between drafts.
 
 use memory_store::MemoryId;
 use memory_store::memory::{Memory, SaidBy, Status};
@@ -7,10 +8,10 @@ use memory_store::store::Store;
 use super::context::SyncContext;
 use crate::extract::draft::Draft;
 
-/// Extractor of such a note.
+/// Value of the extractor field in such a draft.
 const KEPT: &str = "kept";
 
-/// Returns the notes of a project, the text of each without secrets. Those of one day are in one question.
+/// Returns these drafts for a project, without secrets. Those of one day are in one question.
 pub(super) fn notes(context: &SyncContext<'_>) -> Vec<Draft> {
     let Some(store) = store(context) else { return Vec::new() };
     memories(&store, context).into_iter().map(note).collect()
@@ -29,7 +30,7 @@ pub(super) fn memories(store: &Store, context: &SyncContext<'_>) -> Vec<Memory> 
     written.map(|memory| redactor.redacted(&memory)).collect()
 }
 
-/// Returns the id of a note's memory; `None` for a draft of a session.
+/// Returns the memory's id for such a draft; `None` for a draft of a session.
 pub(super) fn id(draft: &Draft) -> Option<MemoryId> {
     if draft.extractor == KEPT { draft.turns.first()?.parse().ok() } else { None }
 }

@@ -1,5 +1,5 @@
-//! Memory files that a sparse checkout leaves out of the main working tree: git has them, the disk does not. Private
-//! copies of them are recalled instead.
+//! Memory files that a sparse checkout does not write to the main working tree, so that they are in git but not on the
+//! disk. Private copies of them are recalled instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use walkdir::WalkDir;
 use crate::git::blobs::Blob;
 use crate::git::memories::{self, TrackedFile};
 
-/// Makes the copies those of the files that are left out now.
+/// Updates the copies to match the files that are currently left out.
 pub(super) fn copy(store: &Store, state: &GitState, warnings: &mut Vec<String>) -> Result<()> {
     let folder = &store.home.left_out;
     let has_copies = folder.is_dir();
-    // Without an answer from git, the copies are unchanged.
+    // If git does not answer, the copies stay unchanged.
     if state.head.is_none() || state.left_out.is_empty() && !has_copies {
         return Ok(());
     }
@@ -45,8 +45,8 @@ pub(super) fn copy(store: &Store, state: &GitState, warnings: &mut Vec<String>) 
     Ok(())
 }
 
-/// Returns the wanted copies, by their paths; `None` if git does not list the files. A memory that a person forgot has
-/// none.
+/// Returns the required copies by their paths; `None` if git does not list the files. A memory that a person forgot
+/// gets no copy.
 fn wanted(store: &Store, state: &GitState) -> Result<Option<BTreeMap<PathBuf, Vec<u8>>>> {
     if state.left_out.is_empty() {
         return Ok(Some(BTreeMap::new()));

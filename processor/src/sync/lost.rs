@@ -1,5 +1,5 @@
-//! Part of collecting that keeps the drafts of sessions whose turns were lost: their archive file is damaged or
-//! missing, and Claude Code has deleted the transcript. No user intended to remove these memories.
+//! Part of collecting that keeps the drafts of sessions whose turns were lost, because the archive file is damaged or
+//! missing and Claude Code has deleted the transcript. Their memories stay, because no user asked to remove them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -21,8 +21,8 @@ use crate::state::{SessionState, State};
 use crate::transcript::SOURCE;
 use crate::transcript::parts;
 
-/// Sets damaged archive files aside before transcripts are read: their remaining content is archived again. Files that
-/// are unchanged since they were last read count as intact, except in a rebuild. Returns warnings.
+/// Moves damaged archive files aside before transcripts are read; the readable content of these files is archived
+/// again. Files that are unchanged since they were last read count as intact, except in a rebuild. Returns warnings.
 pub(super) fn put_damaged_aside(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -43,7 +43,7 @@ pub(super) fn put_damaged_aside(
             && !was_removed(context, name, session)
     });
     let mut missing: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
-    // Packs were examined before.
+    // Packs were examined earlier.
     entries.retain(|entry| {
         entry.path == archive.path(&entry.name) && (context.options.afresh || !is_known(entry))
     });
@@ -72,18 +72,18 @@ pub(super) fn put_damaged_aside(
     Ok(warnings)
 }
 
-/// Marks the transcript of a session with a missing part to be read from its beginning, if it still exists: records
-/// that no other part contains are archived again, with the open part.
+/// Marks the transcript of a session with a missing part to be read from its beginning, if it still exists. Then the
+/// records that no other part contains are archived again, in the open part.
 fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Result<()> {
     let archive = &context.sessions.archive;
     let (session, _) = parts::of_name(missing);
-    // If the open part is missing or damaged itself, everything is read again in any case.
+    // If the open part itself is missing or damaged, everything is read again anyway.
     let Ok(Some(mut file)) = archive.load(session) else { return Ok(()) };
     let is_there = |source: &Watermark| {
         fs::metadata(&source.path).is_ok_and(|found| found.len() >= source.offset)
     };
     let sources = std::mem::take(&mut file.header.sources);
-    // A run that was killed here has left none.
+    // A file without sources is the result of a run that was killed here.
     if file.header.from_folder || !sources.is_empty() && !sources.iter().any(is_there) {
         return Ok(());
     }
@@ -98,8 +98,8 @@ fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Re
     Ok(())
 }
 
-/// Returns the sessions that are no longer archived although they were not removed, with their state; must be called
-/// before that state is dropped.
+/// Returns the sessions that are no longer archived although nobody removed them, with their state. Must be called
+/// before their state is dropped.
 pub(super) fn lost_sessions(
     context: &SyncContext<'_>,
     state: &State,
@@ -112,7 +112,7 @@ pub(super) fn lost_sessions(
     let aside = context.sessions.archive.aside().into_iter().map(|(name, _)| name);
     let mut others: BTreeSet<String> = aside.collect();
     if state.published.is_empty() {
-        // The stored state was perhaps lost as well.
+        // The stored state may have been lost as well.
         others.extend(mining::names(&context.home));
     }
     for name in others {
@@ -124,7 +124,8 @@ pub(super) fn lost_sessions(
     known
 }
 
-/// Returns the sessions that may be in a pack which cannot be read now. They wait, and none of their records is lost.
+/// Returns the sessions that may be in a pack that cannot be read now. They are postponed, and none of their records is
+/// lost.
 pub(super) fn held(context: &SyncContext<'_>, state: &State) -> Result<BTreeSet<String>> {
     let archive = &context.sessions.archive;
     if archive.unreadable_packs().is_empty() {
@@ -135,7 +136,7 @@ pub(super) fn held(context: &SyncContext<'_>, state: &State) -> Result<BTreeSet<
     Ok(lost_sessions(context, state, &archived).into_keys().collect())
 }
 
-/// Returns whether a session's turns were removed on purpose: by a purge, or because they are old.
+/// Returns whether a session's turns were removed on purpose, by a purge or because of their age.
 fn was_removed(context: &SyncContext<'_>, name: &str, session: &SessionState) -> bool {
     let (purged, expired) = (&context.sessions.purged, &context.sessions.expired);
     let mined = mining::last_mined(&context.home, name);
@@ -146,7 +147,7 @@ fn was_removed(context: &SyncContext<'_>, name: &str, session: &SessionState) ->
     is_purged || expired.load(name).is_some_and(|remains| remains.last >= session.last)
 }
 
-/// Keeps the drafts of lost sessions like those of expired ones. Returns warnings.
+/// Keeps the drafts of lost sessions in the same way as those of expired sessions. Returns warnings.
 pub(super) fn keep_what_was_learned(
     context: &SyncContext<'_>,
     lost: BTreeMap<String, SessionState>,
@@ -164,7 +165,7 @@ pub(super) fn keep_what_was_learned(
         };
         let id = if id.is_empty() { main.to_owned() } else { id };
         let count = drafts.len();
-        // Turns that were removed for their age stay removed.
+        // Turns that were removed because of their age stay removed.
         let header = SessionHeader {
             session: id,
             agent,
@@ -181,7 +182,8 @@ pub(super) fn keep_what_was_learned(
     Ok(warnings)
 }
 
-/// Drops the kept drafts of lost sessions whose turns were archived again. For missing turns they stay.
+/// Drops the kept drafts of lost sessions whose turns were archived again. If turns are still missing, the drafts are
+/// kept.
 pub(super) fn take_back_what_was_found(context: &SyncContext<'_>, state: &State) -> Result<()> {
     let (archive, expired) = (&context.sessions.archive, &context.sessions.expired);
     let names = expired.names().into_iter();
@@ -201,8 +203,8 @@ pub(super) fn take_back_what_was_found(context: &SyncContext<'_>, state: &State)
     Ok(())
 }
 
-/// Returns the state of the evidence of a memory that no reader finds any more. It is lost if nothing is known of the
-/// memory's session, and no purge removed it. Such sessions are added to `lost`.
+/// Returns the state of the source of a memory that no reader finds any more. The source is lost if nothing is known
+/// about the memory's session and no purge removed it. Such sessions are added to `lost`.
 pub(super) fn source_state(
     context: &SyncContext<'_>,
     state: &State,
@@ -222,7 +224,7 @@ pub(super) fn source_state(
     let is_mined = mined
         .iter()
         .any(|file| file.session == session && (file.failure.is_none() || !file.drafts.is_empty()));
-    // Nothing is known of a session that was lost together with its mined data.
+    // Nothing is known about a session that was lost together with its mined data.
     let nothing_kept = expired.is_lost(&name)
         && expired.load(&name).is_none_or(|remains| remains.drafts.is_empty());
     if !nothing_kept && (is_read || is_mined) {
@@ -234,7 +236,7 @@ pub(super) fn source_state(
     SourceState::Lost
 }
 
-/// Marks sessions of which nothing is left but memories. Returns warnings.
+/// Marks sessions of which only memories remain. Returns warnings.
 pub(super) fn mark_lost(
     context: &SyncContext<'_>,
     sessions: BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! The step of a sync that learns: extracts the drafts of every session, with a model if one is set.
+//! The step of a sync that learns: it extracts the drafts of every session, with a model if the settings name one.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -26,47 +26,47 @@ use crate::transcript::parts;
 
 /// Divisor of the time for questions to a model before the first publication.
 const FIRST_SHARE: u32 = 2;
-/// Number of sessions that are read from the archive, and by the rules, before a model is asked about them.
+/// Number of sessions that are read from the archive and mined by rules before a model is asked about them.
 const PREPARED_AT_ONCE: usize = 16;
 
 /// A session and its mined data.
 #[derive(Debug)]
 pub(super) struct KnownSession {
-    /// The name of its archive file.
+    /// The name of the session's archive file.
     pub name: String,
-    /// Key of the session's content and of the extractor.
+    /// Key that identifies the session's content and the extractor.
     pub key: String,
-    /// Summary of the mined drafts, where it is known.
+    /// Summary of the mined drafts, if known.
     pub summary: Option<MinedSummary>,
-    /// The mined file, where it was looked at.
+    /// The mined file, if it was read.
     pub mined: Option<MinedFile>,
 }
 
 /// Outcome of mining.
 #[derive(Debug, Default)]
 pub(super) struct MiningOutcome {
-    /// Sessions that were mined.
+    /// Number of sessions that were mined.
     pub mined: usize,
     /// Questions to a model.
     pub asked: SessionQuestions,
-    /// Problems that did not stop the rest.
+    /// Problems after which the sync continued.
     pub warnings: Vec<String>,
 }
 
 /// Questions about sessions to a model.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SessionQuestions {
-    /// Questions that it answered.
+    /// Number of questions that the model answered.
     pub questions: usize,
-    /// Sessions that it has not read to their end yet.
+    /// Number of sessions that the model has not read to their end yet.
     pub later: usize,
-    /// Estimated seconds for these, from earlier sessions; `None` without an estimate.
+    /// Estimated seconds for these sessions, based on earlier sessions; `None` without an estimate.
     pub left_s: Option<u64>,
-    /// Time of the last question in this run; `None` before the first one.
+    /// Time after which this run asks no more questions; `None` before the first one.
     pub until: Option<Instant>,
 }
 
-/// Returns the mined findings of each session that are still good.
+/// Returns each session, with its mined data if they are still valid.
 pub(super) fn known(
     context: &SyncContext<'_>,
     state: &State,
@@ -80,7 +80,7 @@ pub(super) fn known(
         let mut key = miner.key(name, session, ownership.digest(name));
         if let Some(last_part) = ends.last_part(name) {
             key = Miner::with_end(&key, &last_part.content);
-            // While the session is active, the mined data of an earlier end suffices.
+            // While the session is active, mined data of an earlier end are sufficient.
             let before = session.mined.as_ref().filter(|summary| Miner::is_of(&summary.key, &key));
             if let Some(summary) = before.filter(|_| !calm.is_over(last_part.last)) {
                 key = summary.key.strip_prefix(LATER).unwrap_or(&summary.key).to_owned();
@@ -102,8 +102,8 @@ pub(super) fn known(
     state.sessions.par_iter().map(known).collect()
 }
 
-/// Saves the collected sessions and those whose turns the index lacks, so that a killed run does not lose them. Until
-/// then the next run treats its collected sessions as new.
+/// Saves the names of the collected sessions and of those whose turns the index lacks, so that a killed run does not
+/// lose them. Until then, the next run treats the collected sessions as new.
 pub(super) fn note_pending(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -112,7 +112,7 @@ pub(super) fn note_pending(
 ) -> Result<()> {
     let stale = known.iter().filter(|known| known.summary.is_none());
     let stale: Vec<String> = stale.map(|known| known.name.clone()).collect();
-    // If a part has other turns, those of later parts are counted differently.
+    // If the turns of a part change, the turns of later parts have other numbers.
     let after = stale.iter().filter(|name| parts::of_name(name).1 > 0).flat_map(|name| {
         let (session, number) = parts::of_name(name);
         let is_later = move |other: &&String| {
@@ -150,7 +150,8 @@ pub(super) fn mine(
     let roots = miner.roots();
     let asked_before = model.as_ref().map_or(0, |model| model.questions());
     let calm = Calm::of(context);
-    // The newest are first: they matter most to the current user, and a killed run has them.
+    // The newest sessions are first, because they are the most useful ones for the user, and a killed run has mined
+    // them.
     let last = |name: &str| state.sessions.get(name).map(|session| session.last);
     let is_due = |known: &KnownSession| match &known.summary {
         None => true,
@@ -163,7 +164,7 @@ pub(super) fn mine(
         known.iter_mut().filter(|known| is_due(known)).collect();
     stale.sort_by_key(|known| Reverse(last(&known.name)));
     context.sessions.archive.by_pack(&mut stale, |known| &known.name);
-    // A user without any memories waits for the first part.
+    // A user without any memories should not wait long for the first ones.
     let shares = if state.published.is_empty() { FIRST_SHARE } else { 1 };
     let until = Instant::now() + context.options.asked_at_once / shares;
     let progress = context.options.progress;
@@ -192,7 +193,7 @@ pub(super) fn mine(
         }
     };
     let questions = model.as_ref().map_or(0, |model| model.questions()) - asked_before;
-    // Same condition as in the lookup: whether a model is set, not whether it answers now.
+    // The condition is the same as in the lookup: whether a model is set, not whether it is available now.
     let is_asked = context.settings.llm.is_some();
     let reads = model.is_some();
     warnings.extend(model.as_ref().and_then(|model| model.unshown()));
@@ -211,7 +212,7 @@ pub(super) fn mine(
     for known in known {
         if let Some(session) = state.sessions.get_mut(&known.name) {
             session.mined.clone_from(&known.summary);
-            // A session of talk only may have left open items as well.
+            // A session without changes may have left open items as well.
             if session.left.is_none()
                 && let Some(mined) =
                     known.mined.as_ref().filter(|_| parts::of_name(&known.name).1 == 0)
@@ -228,14 +229,15 @@ pub(super) fn mine(
     Ok(MiningOutcome { mined: sessions_mined, asked, warnings })
 }
 
-/// Returns the topics of the project's memory files. Where these cannot be read, a model makes up its own.
+/// Returns the topics in the project's memory files. If these cannot be read, a model creates its own topics.
 fn topics(context: &SyncContext<'_>) -> Vec<String> {
     let listing = Store::open(context.dirs(), context.options.tree).and_then(|store| store.list());
     let memories = listing.into_iter().flat_map(|listing| listing.memories);
     memories.filter_map(|stored| stored.memory.topic).collect()
 }
 
-/// Seconds that a model needs for the sessions that wait for it, by those that it read before.
+/// Returns the estimated seconds that a model needs for postponed sessions, based on the sessions it has read; `None`
+/// without an estimate.
 fn asking_left_s(context: &SyncContext<'_>, later: usize) -> Option<u64> {
     let waiting = Some(later as u64).filter(|waiting| *waiting > 0)?;
     let spent = llm::usage::spent(&llm::usage::ledger(context.dirs()));
@@ -245,20 +247,20 @@ fn asking_left_s(context: &SyncContext<'_>, later: usize) -> Option<u64> {
     Some(each.usage.millis.saturating_mul(waiting) / 1_000)
 }
 
-/// Inputs of a model that reads sessions.
+/// Inputs for reading sessions with a model.
 #[derive(Clone, Copy)]
 struct SessionReading<'a> {
     context: &'a SyncContext<'a>,
     miner: &'a Miner<'a>,
     roots: &'a Roots,
-    /// Time of the last question.
+    /// Time after which no more questions are asked.
     until: Instant,
-    /// Returns whether a session has ended, as far as can be determined.
+    /// Returns whether a session has probably ended.
     rests: &'a dyn Fn(&KnownSession) -> bool,
 }
 
-/// Reads sessions with a model, one after the other, as long as there is time; of the rest, those without mined data
-/// are mined by rules. Returns the mined data of each, `None` if it is unchanged.
+/// Reads sessions with a model, one after the other, as long as there is time. Remaining sessions without mined data
+/// are mined by rules. Returns the mined data of each session; `None` if they are unchanged.
 fn read_by(
     model: &mut LanguageModel,
     reading: &SessionReading<'_>,
@@ -270,12 +272,12 @@ fn read_by(
     let mut mined = Vec::with_capacity(stale.len());
     let mut is_late = false;
     for portion in stale.chunks(PREPARED_AT_ONCE) {
-        // Without time for questions the result would be the same as before.
+        // Without time for questions, the result would be the same as before.
         let stays = |known: &KnownSession, is_late: bool| is_late && known.summary.is_some();
         let prepare = |known: &&mut KnownSession| {
             (!stays(known, is_late)).then(|| miner.prepare(&known.name, roots)).transpose()
         };
-        // One question at a time: the model has the machine's cores for itself.
+        // One question at a time, so that the model can use all cores of the machine.
         let prepared: Vec<Option<PreparedSession>> =
             portion.par_iter().map(prepare).collect::<Result<_>>()?;
         for (known, prepared) in portion.iter().zip(prepared) {
@@ -302,8 +304,8 @@ fn read_by(
     Ok(mined)
 }
 
-/// Loads the mined files of sessions with summaries. A session whose file is lost or damaged loses its summary, so that
-/// [`mine`] makes its file again, by a model if one reads sessions. Returns whether there is one.
+/// Loads the mined files of sessions with summaries. If a file is lost or damaged, its session loses the summary, so
+/// that [`mine`] makes the file again, with a model if one reads sessions. Returns whether there is such a session.
 pub(super) fn load(
     context: &SyncContext<'_>,
     state: &State,
@@ -314,7 +316,7 @@ pub(super) fn load(
     let is_lost = |known: &mut KnownSession| {
         if known.mined.is_none() {
             let KnownSession { name, key, .. } = &*known;
-            // A session that a model has not read to its end is unchanged until there is time for it.
+            // A session that a model has not read to its end stays unchanged until there is time for it.
             known.mined = miner.load(name, key).or_else(|| miner.load(name, &Miner::later(key)));
         }
         if known.mined.is_none() {
@@ -325,7 +327,7 @@ pub(super) fn load(
     known.par_iter_mut().map(is_lost).reduce(|| false, |one, other| one | other)
 }
 
-/// Leaves out drafts that rules of earlier versions made. Their sessions cannot be read again.
+/// Removes drafts that rules of earlier versions made. Their sessions cannot be read again.
 fn without_retired(mut file: MinedFile) -> MinedFile {
     file.drafts.retain(|draft| !Source::is_retired(&draft.extractor));
     file

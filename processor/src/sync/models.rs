@@ -1,4 +1,4 @@
-//! Models of a sync, each opened when it is first needed.
+//! Models of a sync. Each is opened when it is first needed.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::publish::embed::Embedding;
 /// Models of one sync.
 #[derive(Default)]
 pub(super) struct Models {
-    /// Models that embed texts, after the search for them.
+    /// Models that embed texts; the outer `None` means that they were not searched yet.
     embedding: Option<Option<Embedding>>,
-    /// The language model that the settings name, once it was looked for.
+    /// The language model that the settings name; the outer `None` means that it was not searched yet.
     language: Option<Option<LanguageModel>>,
 }
 
 impl Models {
-    /// Opens the embedder's files, once; a problem becomes a warning.
+    /// Opens the files of the embedder, once. A problem becomes a warning.
     pub fn open_embedding(&mut self, context: &SyncContext<'_>, warnings: &mut Vec<String>) {
         if self.embedding.is_none() {
             let opened = Embedding::open(context.dirs(), &context.home);
@@ -41,7 +41,8 @@ impl Models {
         self.embedding.as_mut().and_then(Option::as_mut)
     }
 
-    /// Returns the language model named in the settings. Without it, or if it cannot be used, the rules work alone.
+    /// Returns the language model named in the settings; `None` if there is none or it cannot be used, so that only
+    /// rules are applied.
     pub fn language(
         &mut self,
         context: &SyncContext<'_>,

@@ -7,25 +7,25 @@ use memory_store::settings::Settings;
 
 use crate::llm::names::Finder;
 
-/// Hides names in memories. A memory whose names could not be searched waits in the private drafts folder, is recalled
-/// as usual, and is committed by a later sync.
+/// Hides names in memories. If the search for names in a memory fails, the memory becomes pending: it is stored in the
+/// private drafts folder and recalled as usual, and a later sync commits it.
 #[derive(Default)]
 pub(super) struct HiddenNames {
     finder: Option<Result<Finder, String>>,
-    /// Memories that wait.
+    /// Number of pending memories.
     pub waiting: usize,
-    /// Why the first of them does.
+    /// Reason why the search failed for the first of them.
     problem: Option<String>,
 }
 
 impl HiddenNames {
-    /// Prepares the model that the settings name, if they name one.
+    /// Prepares the model for names, if the settings name one.
     pub fn open(settings: &Settings, ollama_host: Option<&str>, home: &ProjectDir) -> Self {
         let finder = Finder::open(settings, ollama_host, &home.llm).transpose();
         Self { finder, ..Self::default() }
     }
 
-    /// Hides the names in a memory; `false` if they could not be searched.
+    /// Hides the names in a memory. Returns `false` if the search failed.
     pub fn hide(&mut self, memory: &mut Memory, redactor: &Redactor) -> bool {
         let Some(finder) = &mut self.finder else { return true };
         let quote = memory.source.quote.as_deref().unwrap_or_default();
@@ -46,7 +46,7 @@ impl HiddenNames {
         }
     }
 
-    /// Returns the warning for memories that wait.
+    /// Returns the warning about pending memories; `None` if there are none.
     pub fn warning(&self) -> Option<String> {
         let problem = self.problem.as_ref()?;
         Some(format!(

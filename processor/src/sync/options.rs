@@ -12,12 +12,12 @@ use crate::machine::Machine;
 use crate::progress::{ProgressReport, Silent};
 use crate::transcript::parts::PART_BYTES;
 
-/// Time for questions to a model before its answers so far are published. The time that sessions leave unused is spent
-/// on relations between drafts.
+/// Time for questions to a model before the answers so far are published. Time that sessions do not need is used for
+/// relations between drafts.
 const ASKED_AT_ONCE: Duration = Duration::from_secs(60);
 
-/// Minimum total size of the files of inactive sessions before they are packed: most of a pack. A few sessions save
-/// little.
+/// Minimum total size in bytes of inactive sessions' files before they are packed, nearly a full pack. Packing a few
+/// sessions saves little.
 const PACK_FROM_BYTES: u64 = 4 << 20;
 
 /// Request to a sync.
@@ -26,35 +26,35 @@ pub struct SyncOptions<'a> {
     pub dirs: &'a UserDirs,
     /// A working tree of the project.
     pub tree: &'a Tree,
-    /// A folder of transcripts that count as this project's, besides Claude Code's own.
+    /// A folder of transcripts that count as this project's, in addition to Claude Code's own folder.
     pub from: Option<&'a Path>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
-    /// Told how far it is.
+    /// Receives the progress.
     pub progress: &'a dyn ProgressReport,
-    /// Behaviour when another sync is at work.
+    /// Behaviour if another sync is running.
     pub busy: Busy,
-    /// Permission to rewrite or remove committed memory files that are not a person's.
+    /// Permission to rewrite or remove committed memory files that no person wrote.
     pub replacing: Replacing,
-    /// Whether to process everything again, although nothing seems to have changed.
+    /// Whether to process everything again, even if nothing seems to have changed.
     pub afresh: bool,
-    /// The variable `OLLAMA_HOST`, for settings that name a model but no host.
+    /// The value of the variable `OLLAMA_HOST`, for settings that name a model but no host.
     pub ollama_host: Option<&'a str>,
-    /// The machine on whose battery or load its models pause, unless a person waits; `None` if they never pause.
+    /// The machine, whose models pause because of battery or load unless a person waits; `None` if they never pause.
     pub machine: Option<&'a Machine>,
-    /// Time for questions to a model before its answers so far are published; [`ASKED_AT_ONCE`] except in tests.
+    /// Time for questions to a model before the answers so far are published. [`ASKED_AT_ONCE`] except in tests.
     pub asked_at_once: Duration,
-    /// Bytes of a part of a long session at least; [`PART_BYTES`] but in tests.
+    /// Minimum size in bytes of a part of a long session. [`PART_BYTES`] except in tests.
     pub part_bytes: u64,
-    /// Bytes of files of sessions that rest from which on they are packed; [`PACK_FROM_BYTES`] but in tests.
+    /// Total size in bytes of inactive sessions' files from which they are packed. [`PACK_FROM_BYTES`] except in tests.
     pub pack_from: u64,
-    /// Whether the run ends once everything can be searched. The transformer, and a model that has more to read, are
-    /// left to the next run.
+    /// Whether the run ends once all content can be searched. Vectors by the transformer and further questions to a
+    /// model are left to the next run.
     pub leaves_rest: bool,
 }
 
 impl<'a> SyncOptions<'a> {
-    /// Requests all new records in Claude Code's own transcripts, without progress reports.
+    /// Creates a request for all new records in Claude Code's own transcripts, without progress reports.
     pub fn new(dirs: &'a UserDirs, tree: &'a Tree, busy: Busy, now: Timestamp) -> Self {
         Self {
             dirs,

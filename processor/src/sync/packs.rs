@@ -1,5 +1,5 @@
-//! Part of a sync that moves inactive sessions into packs, and unpacks packs that are damaged or share sessions with
-//! other places.
+//! The part of a sync that moves inactive sessions into packs, and unpacks packs that are damaged or whose sessions are
+//! also stored elsewhere.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::collect::archive::ArchiveEntry;
 use crate::state::{SessionState, State};
 use crate::upkeep::retention::Limits;
 
-/// Time without a record after which a session counts as inactive: hardly any continues after that.
+/// Time without a record after which a session counts as inactive. Hardly any session continues after that.
 const REST: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// The longest file that is packed. There are few longer ones, and each would fill a pack.
+/// Maximum size in bytes of a file that is packed. Larger files are rare, and each would fill a pack.
 const SESSION_BYTES_MAX: u64 = 2 << 20;
 
-/// Days after which failed packing is tried again.
+/// Days after a failure before packing is tried again.
 const AGAIN_DAYS: i64 = 1;
 
-/// Days before a session expires, and divisor of the archive's limit, within which sessions are not packed: to remove
-/// one, its pack must be unpacked.
+/// Days before a session expires, and divisor of the archive's limit, within which sessions are not packed, because a
+/// pack must be unpacked to remove one of its sessions.
 const SOON_DAYS: i64 = 14;
 const SOON_SHARE: u64 = 8;
 
-/// Unpacks packs that are damaged, or that share sessions with other places. Returns warnings.
+/// Unpacks packs that are damaged, or whose sessions are also stored elsewhere. Returns warnings.
 pub(super) fn take_stale_apart(context: &SyncContext<'_>, state: &mut State) -> Vec<String> {
     let archive = &context.sessions.archive;
     let believed = |file: &ArchiveEntry| {
@@ -45,23 +45,24 @@ pub(super) fn take_stale_apart(context: &SyncContext<'_>, state: &mut State) -> 
     aside.chain(faults.iter().map(|(_, fault)| format!("{fault:#}"))).collect()
 }
 
-/// Length and time of a pack, by which it is known again.
+/// Returns the length and time of a pack, by which an unchanged pack is recognised.
 fn stamp(file: &ArchiveEntry) -> (u64, i128) {
     (file.len, file.modified_ns)
 }
 
-/// Packs the sessions that are inactive longest, if there are enough: one pack at most. Returns whether it tried.
+/// Packs the sessions that have been inactive for longest into at most one pack, if there are enough of them. Returns
+/// whether it tried.
 pub(super) fn pack_resting(
     context: &SyncContext<'_>,
     state: &mut State,
     limits: Limits,
 ) -> Result<bool> {
-    // A session that begins waits for the next sync.
+    // If a session has just started, packing is left to the next sync.
     if context.trees.iter().any(|tree| has_unprocessed(&context.dirs().tree(&tree.root))) {
         return Ok(false);
     }
     let archive = &context.sessions.archive;
-    // While one has a fault, or cannot be taken apart, another would be made again and again.
+    // If a pack is damaged or cannot be unpacked, no pack is made, because packs would be made again and again.
     let has_fault = |file: &ArchiveEntry| state.packs.get(&file.name) != Some(&stamp(file));
     let now = context.options.now;
     let waits = state.packing_failed.is_some_and(|failed| {
@@ -82,12 +83,12 @@ pub(super) fn pack_resting(
     for name in packed.refused {
         state.sessions.entry(name).and_modify(|session| session.is_unpackable = true);
     }
-    // Every byte of it was just read.
+    // Every byte of the new pack was just verified.
     state.packs.extend(packed.file.iter().map(|file| (file.name.clone(), stamp(file))));
     Ok(true)
 }
 
-/// Returns the sessions that rest and can be packed, the oldest first.
+/// Returns the inactive sessions that can be packed, the oldest first.
 fn resting(
     context: &SyncContext<'_>,
     state: &State,
@@ -95,7 +96,8 @@ fn resting(
     limits: Limits,
 ) -> Vec<String> {
     let archive = &context.sessions.archive;
-    // By the newest record: to a clock that is ahead everything would rest.
+    // The time is compared with the newest record, because with a clock that is ahead all sessions would count as
+    // inactive.
     let newest = state.sessions.values().map(|session| session.last).max().unwrap_or_default();
     let rest_ms = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
     let before = newest.min(context.options.now).0.saturating_sub(rest_ms);

@@ -1,4 +1,4 @@
-//! Preparation of a sync: its working trees are checked, and stores of an earlier format migrated.
+//! Preparation of a sync: checks its working trees and migrates stores of an earlier format.
 
 use anyhow::Result;
 use memory_store::migrate::{self, Migrated, Site};
@@ -9,14 +9,14 @@ use crate::lock::Lock;
 
 /// Result of the preparation.
 pub(crate) struct PreparedSync {
-    /// Migrations that are worth a line for a person.
+    /// Migrations that are reported to a person.
     pub migrated: Vec<Migrated>,
-    /// Report of a record of the project that was damaged or missing, and was written again.
+    /// Report that a record of the project was damaged or missing and was written again.
     pub mended: Option<String>,
 }
 
-/// Checks the working trees of a project against their trusted state, and migrates the stores that a sync writes to the
-/// formats of this program. The caller holds the project's lock.
+/// Checks the working trees of a project against the state that a person trusted, and migrates the stores that a sync
+/// writes to the formats of this program. The caller holds the project's lock.
 ///
 /// # Errors
 /// When a later version of the program has written a store, or a migration failed and was undone.

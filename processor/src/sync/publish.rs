@@ -1,4 +1,4 @@
-//! The step of a sync that publishes: memories, and turns that the indexes lack.
+//! The step of a sync that publishes memories, and the turns that the indexes lack.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -19,17 +19,17 @@ use crate::state::State;
 /// Outcome of publishing.
 #[derive(Debug, Default)]
 pub(super) struct PublishOutcome {
-    /// Memories of each working tree, where memories were published.
+    /// Memories of each working tree, if memories were published.
     pub listings: Vec<Listing>,
-    /// Sessions whose turns the indexes lack because they cannot be read now.
+    /// Sessions whose turns are missing in the indexes because they cannot be read now.
     pub unread: BTreeSet<String>,
-    /// Indexes in which staging found damage, so that all turns were read from the archive.
+    /// Number of indexes in which staging found damage, so that all turns were read from the archive.
     pub healed: usize,
-    /// Problems that did not stop the rest.
+    /// Problems after which the sync continued.
     pub warnings: Vec<String>,
 }
 
-/// Publishes the memories, and with them the turns that the indexes lack.
+/// Publishes the memories, together with the turns that the indexes lack.
 pub(super) fn publish(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -99,8 +99,8 @@ pub(super) fn publish_memories(
     Ok(listings)
 }
 
-/// Brings the turns that the indexes lack on their way. When that meets damage, all turns are brought from the
-/// archive: an inspection of headers does not find everything.
+/// Stages the turns that the indexes lack. If staging finds damage, all turns are staged from the archive, because the
+/// check of headers does not detect all damage.
 fn stage(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -129,7 +129,7 @@ fn stage(
     Ok((published, staged))
 }
 
-/// Reads the vectors of turns if all of them are published again.
+/// Reads the vectors of turns from the indexes if all turns are published again.
 fn take_published(context: &SyncContext<'_>, state: &State, models: &mut Models) {
     if state.all_turns
         && let Some(embedding) = models.embedding()

@@ -1,4 +1,4 @@
-//! The step of a sync that has the ledger write the files of memories.
+//! The step of a sync that reconciles the memory files with the derived memories.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,21 +25,21 @@ use crate::mining::MinedFile;
 use crate::state::State;
 use crate::{claude_files, git, trust};
 
-/// Name in the log of migrations of the step that sets aside the memories by rules of earlier versions.
+/// Name of a step in the log of migrations: archiving the memories that rules of earlier versions wrote.
 const PUT_ASIDE_STEP: &str = "rules-memories";
 
 /// Outcome of reconciling.
 #[derive(Debug)]
 pub(super) struct Reconciled {
-    /// Numbers of memory files.
+    /// Numbers of memory files by change.
     pub files: Outcome,
-    /// State of everything around the sessions when they were written.
+    /// State of everything except sessions when the files were written.
     pub around: Around,
-    /// Problems that did not stop the rest.
+    /// Problems after which the sync continued.
     pub warnings: Vec<String>,
 }
 
-/// Brings memory files to the state of the `memories` that were derived from `mined`.
+/// Brings memory files to the state of `memories`, which were derived from `mined`.
 pub(super) fn reconcile(
     context: &SyncContext<'_>,
     state: &State,
@@ -52,7 +52,7 @@ pub(super) fn reconcile(
     let store = Store::open(options.dirs, main)?;
     let settings = &context.settings;
     let store = store.clone().judged(Trust::of(&store, settings)?, settings);
-    // Only this user reads the archive; committed files have stricter rules.
+    // Committed files are redacted by stricter rules than the archive, which only this user reads.
     let redactor = store.redactor_for_writing(settings)?;
     let mut names = HiddenNames::default();
     if store.root.is_some() {
@@ -66,25 +66,26 @@ pub(super) fn reconcile(
     for memory in &mut memories {
         redactor.redact_memory(memory);
         let has_no_names = names.hide(memory, &redactor);
-        // First: among several reasons this one requires the user to examine the place.
+        // This check comes first, because `Memory::hold` keeps an existing reason. Of several reasons to make a memory
+        // pending, this one matters most: the user must examine the marked place in the text.
         store.gate(memory, &redactor);
         if settings.review || !has_no_names || memory.source.is_of_rules() {
             memory.hold(HeldFor::Review);
         }
     }
     same_texts::take_ids(&store, &mut memories)?;
-    // A linked worktree with a file of ours in it could not be removed.
+    // All memories are written to the main tree, because git does not remove a linked worktree that contains our files.
     let desired = |memory: Memory| Desired { root: main.root.clone(), memory };
     let desired = memories.into_iter().map(desired).collect();
     warnings.extend(names.warning());
-    // First the states, so that actions of git during the scan are detected.
+    // The states are read first, so that actions of git during the scan are detected.
     let mut states = git_states(context, &mut warnings)?;
     if let (Some(_), Some(state)) = (&store.root, states.first()) {
         left_out::copy(&store, state, &mut warnings)?;
     }
     let removed = claude_files::look(options.dirs, &context.trees, options.now)?;
     for state in &mut states {
-        // A private project has one store, of no tree.
+        // A private project has one store, which belongs to no tree.
         let names = removed.get(&state.root).or_else(|| removed.get(Path::new("")));
         state.removed_by_tools = names.cloned().unwrap_or_default();
     }
@@ -128,8 +129,8 @@ pub(super) fn reconcile(
     Ok(Reconciled { files, around, warnings })
 }
 
-/// Returns whether a memory is a wish of the user, learned by another reader, or under other settings, than the current
-/// ones: then the current reader does not decide whether the wish is still in force.
+/// Returns whether a memory is a wish of the user that was learned by another reader than the current one, or under
+/// other settings. In this case the current reader does not decide whether the wish still applies.
 fn is_wish_of_another_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_wish = memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::User);
     let is_kept_kind = settings.kinds.is_empty() || settings.kinds.contains(&memory.kind);
@@ -138,7 +139,7 @@ fn is_wish_of_another_reader(memory: &Memory, settings: &Settings) -> bool {
 
 fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<Vec<GitState>> {
     let ledger = Ledger::open(&context.home)?;
-    // A crash leaves one torn line.
+    // A crash can leave one torn line, which is not reported.
     if ledger.damaged > 1 {
         let (path, count) = (context.home.ledger.clone(), ledger.damaged);
         warnings.push(format!(
@@ -150,7 +151,7 @@ fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<V
     let state_of = |tree: &Tree| {
         let head = heads.get(&tree.root).map(String::as_str);
         let state = git::state(&tree.root, head);
-        // Branches are only compared with each other; the ledger notes them.
+        // Branch names are only compared with each other, so the ledger stores them without secrets.
         let clean = |branch: String| context.secrets.comparable(&branch, &context.redactor);
         let branch = state.branch.map(clean).transpose()?;
         let last = fs::metadata(&context.home.ledger).and_then(|ledger| ledger.modified()).ok();

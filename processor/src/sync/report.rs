@@ -1,4 +1,4 @@
-//! Reports: the results of a sync, in numbers and warnings.
+//! Report of a sync: its results in numbers and warnings.
 
 use memory_store::migrate::Migrated;
 use memory_store::reconcile::Outcome;
@@ -11,71 +11,71 @@ use super::settle::SettleOutcome;
 /// Outcome of a sync, as `throughline sync --json` prints it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SyncReport {
-    /// Whether another sync was at work for longer than was waited, so that this one did nothing.
+    /// Whether another sync was running for longer than this one waited, so that nothing was done.
     pub busy: bool,
-    /// Whether nothing had changed.
+    /// Whether nothing had changed since the last sync.
     pub nothing_new: bool,
-    /// Sentences about sessions that were recorded here and are not learned from, with the command that decides.
+    /// Sentences about sessions that were recorded here but are not learned from, with the command for a decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unclaimed: Vec<String>,
-    /// Transcripts of the project.
+    /// Number of transcripts of the project.
     pub transcripts: usize,
-    /// Sessions that something new was read of.
+    /// Number of sessions with new records.
     pub sessions_read: usize,
-    /// Sessions that were mined.
+    /// Number of sessions that were mined.
     pub sessions_mined: usize,
-    /// Sessions in the archive.
+    /// Number of sessions in the archive.
     pub sessions: usize,
-    /// Their turns.
+    /// Number of turns in these sessions.
     pub turns: usize,
-    /// Lines read.
+    /// Number of lines read.
     pub lines: u64,
-    /// Lines that were damaged or too long.
+    /// Number of lines that were damaged or too long.
     pub lines_skipped: u64,
-    /// Sessions whose turns were removed, because they were too old or too many; their drafts stay.
+    /// Number of sessions whose turns were removed because they were too old or too many. Their drafts are kept.
     #[serde(rename = "sessions_expired")]
     pub expired: usize,
-    /// Memories written for the first time.
+    /// Number of memories written for the first time.
     pub written: usize,
-    /// Memories whose text changed.
+    /// Number of memories whose text changed.
     pub updated: usize,
-    /// Memories without remaining evidence.
+    /// Number of memories removed because no evidence remained.
     pub removed: usize,
-    /// Memories left as they were.
+    /// Number of memories that stayed unchanged.
     pub unchanged: usize,
-    /// Memories not written because a person deleted them.
+    /// Number of memories that were not written because a person deleted them.
     pub tombstoned: usize,
-    /// Memories in the main working tree's store.
+    /// Number of memories in the main working tree's store.
     pub memories: usize,
-    /// Texts that the transformer embedded.
+    /// Number of texts that the transformer embedded.
     pub embedded: usize,
-    /// Whether more texts wait for it.
+    /// Whether the transformer has more texts to embed.
     pub embedding_waits: bool,
-    /// Texts that the model of the second space embedded.
+    /// Number of texts that the model of the second space embedded.
     pub second_embedded: usize,
-    /// Whether more texts wait for it.
+    /// Whether the model of the second space has more texts to embed.
     pub second_waits: bool,
-    /// Questions about sessions that a model answered.
+    /// Number of questions about sessions that a model answered.
     pub questions: usize,
-    /// Sessions that it has not read to their end yet.
+    /// Number of sessions that the model has not read to their end yet.
     pub asked_later: usize,
-    /// Estimated seconds for these, from earlier sessions; `None` without an estimate.
+    /// Estimated seconds for these sessions, based on earlier sessions; `None` without an estimate.
     pub asking_left_s: Option<u64>,
-    /// Questions how drafts relate for which there was no time yet.
+    /// Number of questions about relations between drafts that were postponed for lack of time.
     pub relations_later: usize,
-    /// Indexes that could not be read and were rebuilt.
+    /// Number of indexes that could not be read and were rebuilt.
     pub healed: usize,
-    /// Stores that were migrated to another format first.
+    /// Stores that were migrated to another format before the sync.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub migrated: Vec<Migrated>,
-    /// Problems that did not stop the rest; one line each.
+    /// Problems after which the sync continued, one line each.
     pub warnings: Vec<String>,
-    /// Milliseconds it took.
+    /// Duration of the sync in milliseconds.
     pub millis: u64,
 }
 
 impl SyncReport {
-    /// Returns whether a model was asked and more questions are left.
+    /// Returns whether a model was asked and there are more questions.
     pub fn goes_on(&self) -> bool {
         self.asked_later + self.relations_later > 0 && self.questions > 0
     }
@@ -89,7 +89,7 @@ impl SyncReport {
         self.lines_skipped = counts.lines_skipped;
     }
 
-    /// Takes over what a model was asked about sessions.
+    /// Adds the counts of questions about sessions.
     pub(super) fn add_asked(&mut self, asked: SessionQuestions) {
         self.questions += asked.questions;
         self.asked_later = asked.later;
@@ -105,7 +105,7 @@ impl SyncReport {
         self.tombstoned += files.tombstoned;
     }
 
-    /// Takes over what was settled.
+    /// Adds the results of settling.
     pub(super) fn add_settled(&mut self, settled: SettleOutcome) {
         self.embedded += settled.embedded.unwrap_or_default();
         self.embedding_waits = settled.embedding_waits.unwrap_or(self.embedding_waits);
@@ -114,7 +114,7 @@ impl SyncReport {
         self.warn(settled.warnings);
     }
 
-    /// Adds warnings, each once: a session that cannot be read is in the way more than once.
+    /// Adds warnings without duplicates, because a session that cannot be read causes the same warning several times.
     pub(super) fn warn(&mut self, warnings: Vec<String>) {
         for warning in warnings {
             if !self.warnings.contains(&warning) {

@@ -1,4 +1,4 @@
-//! Inactive sessions: a model is asked after a session has ended.
+//! Decides when sessions count as ended, because a model is asked about a session only after its end.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use crate::transcript::parts;
 /// Milliseconds without a record after which a session counts as ended.
 const QUIET_MS: i64 = 30 * 60 * 1_000;
 
-/// Decides whether sessions are inactive.
+/// Decides whether sessions have ended.
 #[derive(Clone, Copy)]
 pub(super) struct Calm {
-    /// Whether a person waits for their content.
+    /// Whether a person is waiting for their content.
     is_waited_for: bool,
     now: Timestamp,
 }
 
 impl Calm {
-    /// Creates it from the request's time and waiting mode.
+    /// Creates it from the time of the request and from whether a person waits.
     pub fn of(context: &SyncContext<'_>) -> Self {
         let options = context.options;
         Self { is_waited_for: matches!(options.busy, Busy::Wait(_)), now: options.now }
@@ -34,7 +34,7 @@ impl Calm {
         self.is_waited_for || self.now.0 - last.0 >= QUIET_MS
     }
 
-    /// Returns whether the session that a part is of has ended.
+    /// Returns whether the session has ended to which an archive file belongs.
     pub fn rests(self, state: &State, name: &str) -> bool {
         let (session, _) = parts::of_name(name);
         let sessions = &state.sessions;
@@ -43,22 +43,22 @@ impl Calm {
     }
 }
 
-/// Finds the ends of sessions that are kept in parts.
+/// Finds the ends of sessions that are stored in parts.
 #[derive(Clone, Copy)]
 pub(super) struct Ends<'a> {
     sessions: &'a BTreeMap<String, SessionState>,
-    /// Whether a model is shown them.
+    /// Whether a model reads these ends.
     are_seen: bool,
 }
 
 impl<'a> Ends<'a> {
-    /// Creates it from the known sessions.
+    /// Creates it from the stored sessions.
     pub fn of(context: &SyncContext<'_>, state: &'a State) -> Self {
         Self { sessions: &state.sessions, are_seen: context.settings.llm.is_some() }
     }
 
-    /// Returns the open part of a session, for a closed part that a model is to read with the end of the session;
-    /// `None` for any other, and if no model is set.
+    /// Returns the open part of a session, for a closed part that a model reads together with the end of the session;
+    /// `None` for any other file, and if no model is set.
     pub fn last_part(self, name: &str) -> Option<&'a SessionState> {
         let (session, number) = parts::of_name(name);
         if number == 0 || !self.are_seen {
@@ -71,7 +71,8 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Returns whether there may be questions about a session that no model has read to its end, or only with another end.
+/// Returns whether there may be questions about a session that no model has read to its end, or that a model has read
+/// with another end.
 pub(super) fn anything_to_ask(context: &SyncContext<'_>, state: &State) -> bool {
     let (ends, calm) = (Ends::of(context, state), Calm::of(context));
     let is_due = |(name, session): (&String, &SessionState)| {

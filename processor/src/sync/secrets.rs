@@ -1,5 +1,5 @@
-//! Part of collecting that removes newly known secrets from earlier stored data, except from a person's files: for
-//! those it proposes a change, and announces it.
+//! The part of collecting that removes newly known secrets from data stored earlier. Files written by a person are not
+//! changed: a change is proposed and announced instead.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::secrets::clean::clean_known;
 use crate::state::State;
 use crate::transcript::parts;
 
-/// Files that cannot be searched, and why.
+/// Files that cannot be searched, with the errors.
 type Unread = Vec<(PathBuf, anyhow::Error)>;
 
 /// Outcome of hiding newly known secrets.
@@ -28,11 +28,11 @@ type Unread = Vec<(PathBuf, anyhow::Error)>;
 pub(super) struct Hidden {
     /// Sessions whose records change.
     pub changed: Vec<String>,
-    /// Files that could not be cleaned, and a secret that git may still contain.
+    /// Files that could not be cleaned, and a note that git may still contain a secret.
     pub warnings: Vec<String>,
 }
 
-/// Searches all stored data if a secret became known since the last search.
+/// Searches all stored data if a secret was learned since the last search.
 pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result<Hidden> {
     let is_news = context.secrets.known().revision() > 0;
     let mut hidden = Hidden::default();
@@ -52,19 +52,20 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
     Ok(hidden)
 }
 
-/// Removes known secrets from all data that no person owns. Returns the number of cleaned files.
+/// Removes known secrets from all data that does not belong to a person. Returns the number of cleaned files.
 fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> Result<usize> {
     context.secrets.save()?;
     let only = Redactor { only_known: true, ..context.redactor.clone() };
     let (unclean, unread) = sessions_with_known(context)?;
     if !unclean.is_empty() {
-        // An index contains the bytes of replaced turns until all turns are rewritten.
+        // The index contains the bytes of replaced turns until all turns are rewritten.
         state.all_turns = true;
         state.write(&context.home)?;
     }
     let cleaned = clean_known(context.dirs(), context.options.tree, &only, &unclean)?;
     context.sessions.archive.forget_kept();
-    // A cure belongs to the failure at the end of the part before it.
+    // The later parts are mined again, because a cure in one part may belong to a failure at the end of the previous
+    // part.
     for after in unclean.iter().flat_map(|name| parts::after(name)) {
         mining::remove(&context.home, &after);
         if let Some(session) = state.sessions.get_mut(&after) {
@@ -96,7 +97,7 @@ fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> R
         ));
         left.extend(aside);
     }
-    // Unchanged, they would fail again.
+    // These files are not tried again until they change, because they would fail again.
     context.secrets.note_clean(&left)?;
     hidden.changed = unclean;
     Ok(cleaned.cleaned)
@@ -129,14 +130,15 @@ fn announce(context: &SyncContext<'_>, notice: &SecretNotice) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files of the archive that were set aside: their content cannot be checked.
+/// Returns the archive files that were kept aside. Their content cannot be searched.
 fn aside(context: &SyncContext<'_>) -> Vec<PathBuf> {
     let archive = &context.sessions.archive;
     let sessions = archive.aside().into_iter().map(|(_, path)| path);
     sessions.chain(archive.packs_aside()).collect()
 }
 
-/// Returns the archived sessions whose records contain known secrets, and the unsearchable files with the reasons.
+/// Returns the archived sessions whose records contain known secrets, and the files that cannot be searched, with the
+/// errors.
 fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread)> {
     let (secrets, redactor) = (&context.secrets, &context.redactor);
     let archive = &context.sessions.archive;

@@ -1,4 +1,4 @@
-//! The step of a sync that does work postponed for the sake of immediate publication: merges, and better vectors.
+//! The step of a sync that does work which publishing postponed to be fast: merges of segments, and better vectors.
 
 use std::time::{Duration, Instant};
 
@@ -19,17 +19,17 @@ use crate::publish::embed::{EmbeddedTexts, Embedding, waiting};
 use crate::publish::hnsw::HnswGraphs;
 use crate::state::State;
 
-/// Time limit for embedding in a sync that a user waits for. The next one does the rest.
+/// Time limit for embedding in a sync that a user waits for. The next sync embeds the rest.
 const AWAITED_MAX: Duration = Duration::from_secs(20);
-/// Time limit for embedding in a background sync. New turns wait for it.
+/// Time limit for embedding in a background sync. It is short because new turns are not processed meanwhile.
 const BACKGROUND_MAX: Duration = Duration::from_secs(60);
-/// Number of turns below which they wait for the transformer, unless there is no other work: loading it takes longer
-/// than embedding some of them, and an active session adds a turn each time.
+/// Number of turns below which embedding is postponed unless there is no other work. Loading the transformer takes
+/// longer than embedding a few turns, and an active session adds a turn each time.
 const TURNS_FEW: usize = 16;
-/// Maximum number of turns of one index that are examined; more are not embedded in that time.
+/// Maximum number of turns that are examined in one index. More cannot be embedded within the time limit.
 const TURNS_MAX: usize = 10_000;
 
-/// Returns how long a sync embeds, depending on whether a user waits for it.
+/// Returns the time limit for embedding, which depends on whether a user waits.
 pub(super) fn time_to_embed(busy: Busy) -> Duration {
     match busy {
         Busy::Leave => BACKGROUND_MAX,
@@ -37,8 +37,8 @@ pub(super) fn time_to_embed(busy: Busy) -> Duration {
     }
 }
 
-/// Returns the builder of the graphs over passages, if the settings ask for them. The largest segment takes a minute,
-/// so no user waits for it.
+/// Returns the builder of the graphs over passages; `None` if the settings do not ask for graphs or a user waits,
+/// because the largest segment takes a minute.
 fn graphs(context: &SyncContext<'_>) -> Option<&'static dyn Graphs> {
     let options = context.options;
     let is_wanted = context.settings.index.search == IndexSearch::Graph;
@@ -53,18 +53,18 @@ pub(super) struct SettleOutcome {
     pub any: bool,
     /// Number of texts that the transformer embedded; `None` if it did not run.
     pub embedded: Option<usize>,
-    /// Whether more texts wait for it; `None` if that was not checked.
+    /// Whether the transformer has more texts to embed; `None` if that was not checked.
     pub embedding_waits: Option<bool>,
     /// Number of texts that the model of the second space embedded; `None` if it was not asked.
     pub second_embedded: Option<usize>,
-    /// Whether more texts wait for it.
+    /// Whether the model of the second space has more texts to embed.
     pub second_waits: bool,
-    /// Problems that did not stop the rest.
+    /// Problems after which the sync continued.
     pub warnings: Vec<String>,
 }
 
-/// Settles the indexes; `has_read` is true if this run read new records. After an error, `settled` contains the work
-/// done before it.
+/// Settles the indexes. `has_read` is true if this run read new records. If there is an error, `settled` contains the
+/// work done before it.
 pub(super) fn settle(
     context: &SyncContext<'_>,
     state: &State,
@@ -111,7 +111,7 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// Removes the cache of turns once all of them have their vectors.
+/// Removes the cache of turns once the indexes contain the vectors of all turns.
 fn drop_turns(
     context: &SyncContext<'_>,
     models: &mut Models,
@@ -129,7 +129,7 @@ fn drop_turns(
     Ok(())
 }
 
-/// Embeds texts with the transformer that have only vectors of the table. Returns whether there are new vectors to
+/// Embeds texts with the transformer if they only have vectors of the table. Returns whether there are new vectors to
 /// publish.
 fn embed(
     context: &SyncContext<'_>,
@@ -158,13 +158,14 @@ fn embed(
     });
     match learned {
         Ok(embedded) => settled.embedded = embedded,
-        // The published index serves; the table made its vectors.
+        // The published index remains usable with the vectors of the table.
         Err(error) => settled.warnings.push(format!("texts were not embedded: {error:#}")),
     }
     Ok(settled.embedded.is_some())
 }
 
-/// Whether there are few turns to embed and no memories: the table's vectors serve.
+/// Returns whether embedding can wait: there are few turns and no memories to embed, so the table's vectors are
+/// sufficient.
 fn may_wait(busy: Busy, texts: &EmbeddedTexts, embedding: &Embedding) -> bool {
     let is_background = matches!(busy, Busy::Leave);
     let is_few = texts.turns.len() < TURNS_FEW;
@@ -181,7 +182,7 @@ fn anything_waits(context: &SyncContext<'_>, space: Space) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the texts of all memories and of turns that wait.
+/// Returns the texts of all memories, and of turns without a vector by the transformer.
 fn texts(context: &SyncContext<'_>, space: Space, embedding: &Embedding) -> Result<EmbeddedTexts> {
     let dirs = context.dirs();
     let mut texts = EmbeddedTexts::default();
@@ -196,9 +197,9 @@ fn texts(context: &SyncContext<'_>, space: Space, embedding: &Embedding) -> Resu
     Ok(texts)
 }
 
-/// Adds what a store says, whichever of several files with one id counts.
+/// Adds the texts of a store's memories. If several files have the same id, all are added.
 fn add_memories(context: &SyncContext<'_>, store: &Store, texts: &mut EmbeddedTexts) {
-    // Where the files lie is no part of the text.
+    // The location of the files is not part of the text.
     let root = &context.options.tree.root;
     let files = store.files();
     texts

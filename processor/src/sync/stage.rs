@@ -1,4 +1,4 @@
-//! Part of publishing that brings the passages which the indexes lack on their way, one portion after the other.
+//! The part of publishing that stages the passages which the indexes lack, in portions.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,18 +17,18 @@ use crate::passages;
 use crate::state::State;
 use crate::transcript::parts;
 
-/// Maximum number of passages in memory on their way into the index: one segment's.
+/// Maximum number of passages in memory during staging: the number of one segment.
 pub(super) const PASSAGES_AT_ONCE: usize = SEGMENT_PASSAGES_MAX as usize;
 
-/// Number of sessions that are read before their turns are counted.
+/// Number of sessions that are read at once, before their turns are counted.
 const SESSIONS_AT_ONCE: usize = 64;
 
-/// Staged parts for the indexes of a working tree; `None` for an unchanged index.
+/// Staged data for the indexes of a working tree; `None` for an index that stays unchanged.
 #[derive(Debug, Default)]
 pub(super) struct StagedTree {
     /// Passages.
     pub passages: Option<Staged>,
-    /// Thinking in the turns.
+    /// Thinking in the turns, for a separate index.
     pub thoughts: Option<Staged>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct StagedTree {
 pub(super) struct StagedTrees(BTreeMap<PathBuf, StagedTree>);
 
 impl StagedTrees {
-    /// Removes and returns the part for one of them.
+    /// Removes and returns the staged data for one working tree.
     pub fn take(&mut self, root: &Path) -> StagedTree {
         self.0.remove(root).unwrap_or_default()
     }
@@ -46,11 +46,11 @@ impl StagedTrees {
 /// Outcome of staging.
 #[derive(Debug, Default)]
 pub(super) struct StagingOutcome {
-    /// Parts on their way into the indexes.
+    /// Staged data for the indexes.
     pub staged: StagedTrees,
-    /// Sessions that cannot be read now and wait for the next run.
+    /// Sessions that cannot be read now. The next run stages them.
     pub unread: BTreeSet<String>,
-    /// Reasons why they cannot.
+    /// Reasons why they cannot be read.
     pub warnings: Vec<String>,
 }
 
@@ -64,13 +64,13 @@ pub(super) struct Staging<'a> {
 }
 
 impl Staging<'_> {
-    /// Stages the passages that the indexes lack, a limited number at a time. They are invisible until all are named.
-    /// Sessions that cannot be read now wait for the next run.
+    /// Stages the passages that the indexes lack, in portions of limited size. They are invisible until a manifest
+    /// names all of them. Sessions that cannot be read now are left to the next run.
     pub fn stage(self, at_once: usize) -> Result<StagingOutcome> {
         let mut outcome = StagingOutcome::default();
         let mut lacking = VecDeque::from(self.lacking());
         if self.state.all_turns {
-            // The set of all turns may be empty.
+            // Staged even if there are no turns at all, so that the index is replaced.
             self.stage_portion(&Lacking::default(), &mut outcome.staged)?;
         }
         while !lacking.is_empty() {
@@ -118,7 +118,7 @@ impl Staging<'_> {
         lacking.into_iter().map(|(_, name)| name.clone()).collect()
     }
 
-    /// Returns the number of turns in the parts of a session before one of them.
+    /// Returns the number of turns in the earlier parts of a session.
     fn turns_before(self, name: &str) -> usize {
         let (session, number) = parts::of_name(name);
         let before = self.state.sessions.range(parts::name(session, 1)..);
@@ -129,7 +129,7 @@ impl Staging<'_> {
         before.filter_map(|(_, state)| Some(state.mined.as_ref()?.turns)).sum()
     }
 
-    /// Reads the passages of the first of some sessions, until there are enough, and removes these sessions from the
+    /// Reads passages of the first sessions in the queue until there are enough, and removes these sessions from the
     /// queue.
     fn take_portion(
         self,
@@ -178,11 +178,11 @@ impl Lacking {
         let before = u32::try_from(before).unwrap_or(u32::MAX);
         let counted = |mut passage: Passage| {
             passage.turn = passage.turn.saturating_add(before);
-            // The first part has the title of the session.
+            // Only the first part of a session has its title.
             if before > 0 {
                 passage.title.clear();
             }
-            // Hooks print them unchanged.
+            // Text that looks like a credential is removed, because hooks print passages unchanged.
             for text in [&mut passage.text, &mut passage.title] {
                 if let Cow::Owned(clean) = miner.redact.withhold(text.as_str()) {
                     *text = clean;
@@ -251,7 +251,7 @@ mod tests {
         SessionFile { header: SessionHeader { session: id, ..SessionHeader::default() }, records }
     }
 
-    /// A project of which nothing was published, with a context for its steps.
+    /// A project for which nothing was published, with a context for its steps.
     struct Bench<'a> {
         context: SyncContext<'a>,
         state: State,
@@ -332,7 +332,7 @@ mod tests {
         bench.publish(staged);
         assert_eq!(seen(), (20, 5));
 
-        // An unreadable session is reported and left out; it is published once it can be read.
+        // An unreadable session is reported and omitted. It is published once it can be read.
         let unreadable = bench.context.sessions.archive.path("session-2");
         let bytes = std::fs::read(&unreadable).unwrap();
         std::fs::write(&unreadable, &bytes[..bytes.len() / 2]).unwrap();
@@ -346,7 +346,7 @@ mod tests {
         bench.publish(bench.stage(1).staged);
         assert_eq!(seen(), (20, 5));
 
-        // A failure between two portions leaves the old index, and nothing of the new portions.
+        // After a failure between two portions, the old index remains, without any of the new portions.
         bench.state.all_turns = true;
         let state = dirs.tree(root);
         let files = |folder: &Path| -> BTreeSet<OsString> {

@@ -1,4 +1,4 @@
-//! Assembles the records of a session: turns with their steps, calls with their results.
+//! Assembles the records of a session to turns with their steps, and calls with their results.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,24 +10,24 @@ use super::record::{Record, RecordWhat, TaskChange, ToolResult};
 use super::session::{Call, Input, Prompt, PromptBy, Session, Step, StepKind, Turn};
 use super::tasks::Tasks;
 
-/// Knowledge of the project's other sessions.
+/// Data about the project's other sessions.
 pub struct Assembly<'a> {
-    /// Returns whether a record belongs to this session. Forks and old resumes copy records; each counts once, in its
-    /// first session.
+    /// Returns whether a record belongs to this session. Forks and old resumes copy records, and each record counts
+    /// only in the session that owns it.
     pub owns: &'a dyn Fn(&Record) -> bool,
     /// Returns whether another session contains the record with this uuid.
     pub known: &'a dyn Fn(&str) -> bool,
-    /// Tasks before the first record.
+    /// Tasks that were passed on before the first record.
     pub tasks: &'a Tasks,
 }
 
 impl Assembly<'_> {
-    /// A session on its own.
+    /// Data for a session without other sessions.
     pub const ALONE: Assembly<'static> =
         Assembly { owns: &|_| true, known: &|_| false, tasks: &Tasks::NONE };
 }
 
-/// The name under which subagents that were written into the main transcript are kept.
+/// The agent name for subagents that were written into the main transcript.
 pub const INLINE_AGENT: &str = "inline";
 
 /// Assembles the records of one transcript: the session itself and, if subagents were written into it, a separate
@@ -38,7 +38,7 @@ pub fn assemble(
     records: &[Record],
     others: &Assembly<'_>,
 ) -> Vec<Session> {
-    // A subagent's own file is marked as side throughout.
+    // A subagent's own file is marked as a side chain throughout.
     if agent.is_some() {
         return vec![one(id, agent, &records.iter().collect::<Vec<_>>(), others)];
     }
@@ -68,7 +68,7 @@ fn one(id: &str, agent: Option<&str>, records: &[&Record], others: &Assembly<'_>
     }
 }
 
-/// Returns the title: the person's own before a generated one, the last of each.
+/// Returns the last title that the person gave, or else the last generated one.
 fn title(records: &[&Record]) -> Option<String> {
     let uuids: HashSet<&str> = records.iter().map(|record| record.uuid.as_str()).collect();
     let mut best: Option<(u8, &str)> = None;
@@ -83,13 +83,13 @@ fn title(records: &[&Record]) -> Option<String> {
     best.map(|(_, text)| text.to_owned())
 }
 
-/// A turn under assembly.
+/// A turn during assembly.
 struct Open {
     turn: Turn,
     owned: bool,
-    /// For each step: whether it is owned, and the API message it is part of.
+    /// For each step: whether this session owns it, and the API message that contains it.
     steps: Vec<(bool, String)>,
-    /// The turn it follows.
+    /// The index of the turn that it follows.
     after: Option<usize>,
     first: usize,
     last: usize,
@@ -214,15 +214,15 @@ impl Builder {
         });
     }
 
-    /// Returns the turn that the record follows: its parent's if that is known (two terminals may write into one
-    /// transcript), else the last one (chains have holes).
+    /// Returns the index of the turn that the record follows: the turn of its parent if known, because two terminals
+    /// may write into one transcript, or else the last turn, because chains have gaps.
     fn turn_of_parent(&self, record: &Record) -> Option<usize> {
         self.turn_of.get(&record.parent).copied().or_else(|| self.turns.len().checked_sub(1))
     }
 
     fn turn_for(&mut self, position: usize, record: &Record) -> usize {
         let turn = self.turn_of_parent(record).unwrap_or_else(|| {
-            // The transcript begins within a turn, without its prompt.
+            // The transcript begins inside a turn, without its prompt.
             let prompt = Prompt { by: PromptBy::Machine, ..Prompt::default() };
             self.open(position, record, true, "", "", prompt);
             0
@@ -246,7 +246,7 @@ impl Builder {
         (turn, open.steps.len() - 1)
     }
 
-    /// Joins text to the step before it when both are part of one API message.
+    /// Appends text to the previous step if both are in one API message. Returns whether it did.
     fn joined(&mut self, position: usize, record: &Record, message: &str, more: &str) -> bool {
         let turn = self.turn_for(position, record);
         let open = &mut self.turns[turn];
@@ -259,7 +259,7 @@ impl Builder {
             return false;
         }
         if more.starts_with(text.as_str()) {
-            // Written again, with more of it.
+            // The text was written again and extended.
             more.clone_into(text);
         } else if !text.ends_with(more) {
             text.push_str("\n\n");
@@ -305,8 +305,8 @@ impl Builder {
         }
     }
 
-    /// Marks the turns that the user rewound: not on the path to the last turn, and ended before the turn that replaced
-    /// them began.
+    /// Marks the turns that the user rewound: they are not on the path to the last turn, and ended before the turn that
+    /// replaced them began.
     fn mark_rewound(&mut self) {
         let mut at = self.turns.len().checked_sub(1);
         while let Some(live) = at {
@@ -325,7 +325,7 @@ impl Builder {
     }
 }
 
-/// Returns the part of a turn that this session owns.
+/// Returns the part of a turn that this session owns; `None` if it owns nothing.
 fn owned_turn(open: Open) -> Option<Turn> {
     let mut turn = open.turn;
     let mut owned = open.steps.iter().map(|(owned, _)| *owned);

@@ -1,8 +1,8 @@
 //! A pack: the texts of several sessions in one file, compressed together. FORMAT.md defines its bytes.
 //!
-//! Sessions of one project repeat one another. A window over many of them exploits that, unlike one over each alone.
-//! Each text follows a line with its session, so that a pack can be read from its beginning to the first damage without
-//! its index. The index at its end lists the content quickly.
+//! Sessions of one project have much text in common, so compressing many of them together is better than compressing
+//! each separately. Each text follows a line that names its session, so a pack can be read up to the first damage
+//! without its index. The index at the end allows listing the content quickly.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -12,69 +12,69 @@ use anyhow::{Result, bail};
 use lzma_rust2::{Lzma2Options, Lzma2Reader, Lzma2Writer, LzmaOptions};
 use serde::{Deserialize, Serialize};
 
-/// How a pack begins.
+/// First bytes of a pack.
 pub const MAGIC: [u8; 8] = *b"TLPACK\0\0";
 
-/// The version of the format, in the index.
+/// The version of the format, stored in the index.
 const FORMAT: u32 = 1;
 
-/// Maximum total size of the texts of one pack. Reading a session requires decompressing those before it, and damage
-/// may lose those after it: a larger pack would take less space, and lose more.
+/// Maximum total size in bytes of the texts in one pack. Reading a session requires decompressing the sessions before
+/// it, and damage may lose those after it. A larger pack would save space but lose more.
 pub const TEXT_BYTES_MAX: u64 = 24 << 20;
 
-/// Maximum number of sessions of one pack, which limits its index.
+/// Maximum number of sessions in one pack, which limits the size of its index.
 const SESSIONS_MAX: usize = 2_048;
 
-/// Bytes of the index of a pack, and of the lines before its texts.
+/// Maximum size in bytes of a pack's index, and of the lines before its texts.
 const INDEX_BYTES_MAX: u64 = 1 << 20;
 
-/// Bytes of the file of a pack.
+/// Maximum size of a pack's file in bytes.
 const FILE_BYTES_MAX: u64 = 32 << 20;
 
-/// Bytes back in the text in which repetitions are found: all of it.
+/// Distance in bytes within which repetitions are found: the whole text.
 const WINDOW_BYTES: u32 = TEXT_BYTES_MAX as u32;
 
-/// How much is done to make a pack small.
+/// Compression level.
 const LEVEL: u32 = 6;
 
-/// The longest repetition that ends the search for a longer one: the most that the format has.
+/// Length of a repetition in bytes at which the search for a longer one ends: the maximum of the format.
 const NICE_BYTES: u32 = 273;
 
-/// Number of bytes decompressed at once: at damage, this many before it may be lost.
+/// Number of bytes that are decompressed at once. If there is damage, this many bytes before it may be lost.
 const READ_AT_ONCE: usize = 4 << 10;
 
-/// Bytes of a hash.
+/// Size of a hash in bytes.
 const HASH_BYTES: usize = 16;
 
-/// Bytes at the end of a pack: the hash of the index, and its length.
+/// Size in bytes of the end of a pack: the hash of the index, and its length.
 const TRAILER_BYTES: u64 = HASH_BYTES as u64 + 4;
 
 /// A session in a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackMember {
-    /// The name of its file without the ending.
+    /// The name of the session's former file without the extension.
     pub name: String,
-    /// Bytes of its text.
+    /// Size of the text in bytes.
     bytes: usize,
-    /// A hash of its text.
+    /// A hash of the text.
     hash: String,
-    /// The length of the file that it had.
+    /// The length of the former file in bytes.
     pub file_bytes: u64,
-    /// When that was written, in nanoseconds since 1970.
+    /// The time when that file was written, in nanoseconds since 1970.
     pub modified_ns: i128,
 }
 
-/// The end of a pack.
+/// The index at the end of a pack.
 #[derive(Serialize, Deserialize)]
 struct PackIndex {
     format: u32,
     sessions: Vec<PackMember>,
 }
 
-/// How an index begins.
+/// First bytes of an index.
 const INDEX_BEGIN: &[u8] = b"{\"format\":";
 
-/// The one field of an index that every format has.
+/// The field of an index that every format has.
 #[derive(Deserialize)]
 struct PackFormat {
     format: u32,
@@ -83,15 +83,15 @@ struct PackFormat {
 /// A pack in memory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SessionPack {
-    /// Its sessions, and where their texts are.
+    /// The sessions, each with the range of its text.
     members: Vec<(PackMember, Range<usize>)>,
     text: Vec<u8>,
-    /// After reading: whether all texts are intact, whatever the index contains.
+    /// After reading: whether all texts are intact, even if the index is damaged.
     is_whole: bool,
 }
 
 impl SessionPack {
-    /// Whether there is nothing in it.
+    /// Returns whether the pack contains no session.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
@@ -101,7 +101,7 @@ impl SessionPack {
         self.is_whole
     }
 
-    /// Adds a session with the length and modification time of its file.
+    /// Adds a session with the length and the modification time of its file.
     pub fn add(&mut self, name: &str, text: &[u8], (file_bytes, modified_ns): (u64, i128)) {
         let (bytes, hash) = (text.len(), hash(text));
         let member = PackMember { name: name.to_owned(), bytes, hash, file_bytes, modified_ns };
@@ -110,7 +110,7 @@ impl SessionPack {
         self.members.push((member, at..at + bytes));
     }
 
-    /// Bytes of text for which there is room.
+    /// Returns the number of bytes of text that can still be added.
     pub fn room(&self) -> u64 {
         match self.members.len() {
             SESSIONS_MAX.. => 0,
@@ -118,12 +118,12 @@ impl SessionPack {
         }
     }
 
-    /// Its sessions with their texts.
+    /// Returns the sessions with their texts.
     pub fn texts(&self) -> impl Iterator<Item = (&PackMember, &[u8])> {
         self.members.iter().map(|(member, range)| (member, &self.text[range.clone()]))
     }
 
-    /// Writes it; returns its name, a hash of its index.
+    /// Writes the pack. Returns its name, which is a hash of its index.
     pub fn write(&self, out: &mut impl Write) -> Result<String> {
         out.write_all(&MAGIC)?;
         let mut options = LzmaOptions::with_preset(LEVEL);
@@ -145,8 +145,8 @@ impl SessionPack {
         Ok(hash(&index))
     }
 
-    /// Reads a pack up to the first damage: each session whose text is intact. Also returns whether these are all
-    /// sessions of the pack, which is unknown if its index is damaged.
+    /// Reads a pack up to the first damage, and returns each session with an intact text. Also returns whether these
+    /// are all sessions of the pack; this is false as well if the index is damaged.
     pub fn read(mut file: File) -> Result<(Self, bool)> {
         let index = match read_index(&mut file) {
             Err(error) if !is_damage(&error) => return Err(error),
@@ -167,7 +167,7 @@ impl SessionPack {
         let reader = Lzma2Reader::new(compressed, WINDOW_BYTES, None);
         let mut reader = reader.take(TEXT_BYTES_MAX + INDEX_BYTES_MAX);
         let (mut text, mut piece) = (Vec::new(), [0; READ_AT_ONCE]);
-        // A text that an error cuts off has another length or hash.
+        // A truncated text has another length or hash, so it is detected.
         let ended = loop {
             match reader.read(&mut piece) {
                 Ok(0) => break true,
@@ -175,7 +175,7 @@ impl SessionPack {
                 Err(_) => break false,
             }
         };
-        // An end caused by damage is not followed by an index.
+        // An end that damage caused is not followed by an index.
         let ended = ended && reader.get_ref().inner().starts_with(INDEX_BEGIN);
         let mut all_fit = true;
         let (mut members, mut at) = (Vec::new(), 0);
@@ -198,10 +198,10 @@ impl SessionPack {
     }
 }
 
-/// Reads the index of a pack, and no text.
+/// Reads only the index of a pack.
 ///
 /// # Errors
-/// With [`is_damage`] when the index is not what was written.
+/// An error for which [`is_damage`] is true, if the index differs from what was written.
 pub fn read_index(file: &mut File) -> Result<Vec<PackMember>> {
     let len = file.metadata()?.len();
     let Some(at) = len.checked_sub(TRAILER_BYTES) else { return Err(damage("it is too short")) };
@@ -232,7 +232,7 @@ pub fn read_index(file: &mut File) -> Result<Vec<PackMember>> {
     }
 }
 
-/// Returns whether a name is one that [`super::file_name`] makes, so that it leads nowhere else.
+/// Returns whether a name has the form that [`super::file_name`] creates, so that it leads to no other folder.
 pub fn is_plain(name: &str) -> bool {
     let fits =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.~".contains(&byte);
@@ -278,7 +278,8 @@ mod tests {
         SessionPack::read(file)
     }
 
-    /// Of each session what was written or nothing; where one is missing it is known.
+    /// Asserts that each session is read as written or not at all, and that a missing session is detected. Returns the
+    /// number of sessions read.
     fn assert_known(pack: &SessionPack, damaged: &[u8]) -> usize {
         let (read, is_sound) = read(damaged).unwrap();
         let all: Vec<_> = pack.texts().collect();
@@ -298,7 +299,7 @@ mod tests {
             let mut damaged = sound.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             let found = assert_known(&pack, &damaged);
-            // Without the index all texts can be had, and without the first bytes, too.
+            // All texts are readable without the index, and without the first bytes.
             assert!(texts.contains(&(bit / 8)) || found == 3, "bit {bit}: {found}");
             let (read, _) = read(&damaged).unwrap();
             assert!(!read.is_whole() || found == 3, "bit {bit}: {found}");

@@ -1,8 +1,8 @@
-//! Sessions that rest move together into a [`SessionPack`], and out of it before any of them is changed or removed.
+//! Moves inactive sessions into a [`SessionPack`], and out of it before any of them is changed or removed.
 //!
-//! A session has a file of its own or is in a pack. Packs are never changed. A file is removed after the pack with its
-//! text has been read back, and a pack is removed after each session in it has a file again. So a kill leaves at worst
-//! a session in both places, with the same content. If both exist, the file counts.
+//! A session has a separate file or is in a pack. Packs are never changed. A file is removed after the pack with its
+//! text has been read back, and a pack is removed after each of its sessions has a file again. Therefore the worst
+//! result of a kill is a session in both places with the same content. If both exist, the file counts.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -23,48 +23,49 @@ use super::{
 use crate::private_files::{create_private, remove_if_there};
 use crate::transcript::record::Record;
 
-/// The end of the name of a pack.
+/// Name extension of a pack.
 const PACK_SUFFIX: &str = ".pack";
 
-/// Packs that are kept in memory: a step reads the sessions of one after those of another.
+/// Maximum number of packs that are kept in memory. It is low because a step reads the sessions of one pack after those
+/// of another.
 const PACKS_KEPT_MAX: usize = 2;
 
 /// A pack on disk.
 #[derive(Clone, Debug)]
 pub struct PackFile {
-    /// Its file.
+    /// The file of the pack.
     pub file: ArchiveEntry,
-    /// Its sessions; none where that cannot be told.
+    /// The sessions in the pack; none if they cannot be determined.
     pub members: Arc<[PackMember]>,
-    /// Why it cannot be told now, though a later run may: the disk, or a later format. Nothing is known of its sessions
-    /// until then.
+    /// Reason why the sessions cannot be determined now, although a later run may be able to: the disk, or a later
+    /// format.
     pub unreadable: Option<String>,
-    /// Whether its index is damaged.
+    /// Whether the index is damaged.
     is_damaged: bool,
 }
 
-/// Packs that were examined before.
+/// Packs that were examined earlier.
 #[derive(Debug, Default)]
 pub(super) struct KnownPacks {
     listed: Vec<PackFile>,
-    /// The last that were read.
+    /// The packs that were read last.
     pub(super) read: Vec<(ArchiveEntry, Arc<SessionPack>)>,
     reads: usize,
 }
 
-/// Outcome of packing.
+/// Result of packing.
 #[derive(Debug, Default)]
 pub struct Packed {
-    /// The pack; `None` where no session could be packed.
+    /// The new pack; `None` if no session could be packed.
     pub file: Option<ArchiveEntry>,
-    /// Sessions that are not to be tried again as they are: they are too long, or damaged.
+    /// Sessions that must not be tried again while they are unchanged, because they are too long or damaged.
     pub refused: Vec<String>,
-    /// Whether others cannot be read now.
+    /// Whether other sessions cannot be read now.
     pub has_failed: bool,
 }
 
 impl Archive {
-    /// Returns its packs, by name.
+    /// Returns the packs, by name.
     pub fn packs(&self) -> Vec<PackFile> {
         let folder = self.packs_folder();
         let files = match each_in(&folder, PACK_SUFFIX) {
@@ -98,7 +99,7 @@ impl Archive {
         listed
     }
 
-    /// Returns why packs cannot be read now: their sessions are not lost, but cannot be changed.
+    /// Returns the packs that cannot be read now, with the reasons. Their sessions are not lost, but cannot be changed.
     pub fn unreadable_packs(&self) -> Vec<(PathBuf, String)> {
         let packs = self.packs().into_iter();
         packs.filter_map(|pack| Some((pack.file.path, pack.unreadable?))).collect()
@@ -116,13 +117,13 @@ impl Archive {
         self.packs().into_iter().filter_map(told).collect()
     }
 
-    /// Returns the damaged packs that were set aside.
+    /// Returns the damaged packs that were kept aside.
     pub fn packs_aside(&self) -> Vec<PathBuf> {
         let listing = files_in(&self.packs_folder(), ASIDE).unwrap_or_default();
         listing.into_iter().map(|file| file.path).collect()
     }
 
-    /// Returns how often a pack was decompressed to read sessions in it.
+    /// Returns how many times packs were decompressed to read sessions in them.
     pub fn packs_read(&self) -> usize {
         self.known_packs().reads
     }
@@ -135,7 +136,7 @@ impl Archive {
         self.known_packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sorts sessions of one pack next to each other, so that each pack is read once. Otherwise their order is
+    /// Sorts sessions of the same pack next to each other, so that each pack is read once. Otherwise the order is
     /// unchanged.
     pub fn by_pack<T>(&self, items: &mut [T], name: impl Fn(&T) -> &str) {
         let packs = self.packs();
@@ -162,7 +163,7 @@ impl Archive {
             if !members.iter().any(|member| member.name == name) {
                 continue;
             }
-            // It may have been unpacked meanwhile.
+            // The pack may have been unpacked meanwhile.
             let Some(pack) = self.read_pack(&file)? else { continue };
             let text = pack.texts().find(|(member, _)| member.name == name);
             let (_, text) = text.ok_or_else(|| {
@@ -176,8 +177,8 @@ impl Archive {
         Ok(None)
     }
 
-    /// Reads a pack, or takes it from those that were read before; `None` when it is gone. Others wait meanwhile: mostly
-    /// for the same one.
+    /// Returns a pack from those in memory, or else reads it; `None` if the file no longer exists. Other threads wait
+    /// meanwhile, usually for the same pack.
     fn read_pack(&self, file: &ArchiveEntry) -> Result<Option<Arc<SessionPack>>> {
         let mut known = self.known_packs();
         if let Some((_, pack)) = known.read.iter().find(|(read, _)| read == file) {
@@ -195,14 +196,14 @@ impl Archive {
         Ok(Some(pack))
     }
 
-    /// Whether every text of a pack, and its index, are what was written.
+    /// Returns whether the index and every text of a pack are as written.
     pub fn is_sound(&self, file: &ArchiveEntry) -> Result<bool> {
         let Some(opened) = open_file(&file.path)? else { return Ok(true) };
         Ok(SessionPack::read(opened).map_err(|error| classify_error(error, &file.path))?.1)
     }
 
     /// Packs the first of these sessions, as many as there is room for. Their files are removed after the pack was read
-    /// from the disk and compared.
+    /// from disk and compared.
     pub fn pack(&self, names: &[String]) -> Result<Packed> {
         let (mut pack, mut packed) = (SessionPack::default(), Packed::default());
         for name in names {
@@ -212,7 +213,7 @@ impl Archive {
                 {
                     pack.add(name, &text, (file.len, file.modified_ns));
                 }
-                // It begins the next one.
+                // This session is left for the next pack.
                 Ok(Some((_, text)))
                     if text.len() as u64 <= pack::TEXT_BYTES_MAX && pack::is_plain(name) =>
                 {
@@ -220,7 +221,7 @@ impl Archive {
                 }
                 Ok(None) => {}
                 Ok(Some(_)) => packed.refused.push(name.clone()),
-                // A sync reports a damaged session when it reads it.
+                // A sync reports a damaged session when it reads the session.
                 Err(error) if is_damaged(&error) => packed.refused.push(name.clone()),
                 Err(_) => packed.has_failed = true,
             }
@@ -249,7 +250,7 @@ impl Archive {
             return Err(error);
         }
         for (member, _) in pack.texts() {
-            // A file that was written meanwhile is not the one that was packed.
+            // A file that was written meanwhile differs from the packed one and is kept.
             let is_packed = |file: ArchiveEntry| {
                 file.len == member.file_bytes && file.modified_ns == member.modified_ns
             };
@@ -261,10 +262,11 @@ impl Archive {
         Ok(packed)
     }
 
-    /// Unpacks the packs that are damaged, or share a session with another place: after a kill, after a backup was
-    /// restored, or after a version without packs read transcripts again. All packs except those that are `believed`
-    /// are read for that. Each writer of sessions must call this first: with two texts of a session it would read one
-    /// and replace both. Returns the packs set aside, and the reasons why others cannot be read or unpacked now.
+    /// Unpacks the packs that are damaged, or whose sessions are also stored elsewhere. This happens after a kill,
+    /// after a backup was restored, or after a version without packs read transcripts again. All packs are read for
+    /// this, except those for which `believed` returns true. Each writer of sessions must call this first, because with
+    /// two texts of a session it would read one and replace both. Returns the packs that were kept aside, and the
+    /// errors of packs that cannot be read or unpacked now.
     pub fn take_stale_apart(
         &self,
         believed: impl Fn(&ArchiveEntry) -> bool,
@@ -297,7 +299,7 @@ impl Archive {
     }
 
     /// Unpacks the packs that contain a session, so that its file can be replaced or removed and no other copy remains.
-    /// Returns the path to which a damaged pack was set aside; `None` if no pack contains the session.
+    /// Returns the path at which a damaged pack is kept aside; `None` if there is none.
     pub fn take_out(&self, name: &str) -> Result<Option<PathBuf>> {
         let mut place = None;
         let has = |pack: &PackFile| pack.members.iter().any(|member| member.name == name);
@@ -307,9 +309,9 @@ impl Archive {
         Ok(place)
     }
 
-    /// Gives the sessions of a pack files of their own again, as far as they can be read, and removes it. One with damage
-    /// is put aside instead, unless it is its index alone; returns where. Where that fails, the pack stays, and the files
-    /// that were written go again.
+    /// Writes the readable sessions of a pack to separate files again, and removes the pack. A damaged pack is kept
+    /// aside instead, and its new path is returned, unless only its index is damaged. On failure the pack stays, and
+    /// the written files are removed.
     pub fn take_apart(&self, file: &ArchiveEntry) -> Result<Option<PathBuf>> {
         let mut known = self.known_packs();
         let context = || file.path.display().to_string();
@@ -334,7 +336,7 @@ impl Archive {
         };
         let taken = take();
         if taken.is_err() && fs::symlink_metadata(&file.path).is_ok() {
-            // A file that cannot be removed either equals its copy in the pack.
+            // A file that cannot be removed has the same content as the pack.
             written.into_iter().for_each(|name| drop(remove_if_there(&self.path(name))));
             return taken;
         }
@@ -351,8 +353,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Writes a session of a pack into a file of its own; whether there was none. To one that is there it adds the records
-    /// that only the pack has.
+    /// Writes a session of a pack to a separate file. Returns whether there was none before. If the file exists,
+    /// records that only the pack contains are added to it.
     fn write_out(&self, member: &PackMember, text: &[u8]) -> Result<bool> {
         let name = &member.name;
         let own = match self.own_text(name, FILE_BYTES_MAX) {
@@ -375,7 +377,7 @@ impl Archive {
         );
         let united = united(text, &own);
         if united == own {
-            // Perhaps it is from a backup, and the disk does not have it yet.
+            // The file may be from a backup and not written to the disk yet.
             let path = self.path(name);
             let file = open_file(&path)?.with_context(|| path.display().to_string())?;
             file.sync_all().with_context(|| path.display().to_string())?;
@@ -385,8 +387,8 @@ impl Archive {
         Ok(false)
     }
 
-    /// Returns the text of the file that a session has of its own, and its entry; of one that is longer than `most`, a
-    /// byte more than that.
+    /// Returns the text of the separate file of a session, and its entry; `None` if there is none. If the text is
+    /// longer than `most`, one byte more than `most` is returned.
     fn own_text(&self, name: &str, most: u64) -> Result<Option<(ArchiveEntry, Vec<u8>)>> {
         let path = self.path(name);
         let Some(entry) = self.own_entry(name)? else { return Ok(None) };
@@ -398,7 +400,7 @@ impl Archive {
         Ok(Some((entry, text)))
     }
 
-    /// Replaces the file of a session by one with this text, which is read again before.
+    /// Replaces the file of a session by this text. The new file is read back before it is renamed.
     fn write_text(&self, name: &str, text: &[u8], modified: Option<SystemTime>) -> Result<()> {
         let path = self.path(name);
         let context = || path.display().to_string();
@@ -419,7 +421,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Creates a file to be renamed once it is complete.
+    /// Creates a temporary file, which is renamed once it is complete.
     pub(super) fn temporary(&self) -> Result<NamedTempFile> {
         let file = tempfile::Builder::new().prefix(".writing-").tempfile_in(self.folder());
         file.with_context(|| self.folder().display().to_string())
@@ -446,12 +448,12 @@ impl PackFile {
     }
 }
 
-/// Returns what is in a pack; `None` when it is gone.
+/// Returns the sessions in a pack; `None` if the file no longer exists.
 fn members_of(path: &Path) -> Result<Option<Vec<PackMember>>> {
     match open_file(path) {
         Ok(Some(mut file)) => pack::read_index(&mut file).map(Some),
         Ok(None) => Ok(None),
-        // A folder in its place is not a pack either, but cannot be set aside.
+        // A folder at this path is not a pack either, but cannot be moved aside.
         Err(error) => Err(io::Error::other(format!("{:#}", error.root_cause())).into()),
     }
 }
@@ -461,8 +463,8 @@ pub fn lists_pack(path: &Path) -> bool {
     matches!(members_of(path), Ok(Some(_)))
 }
 
-/// Unites two texts of one session: that of the later one, or the longer one, followed by the records that only the
-/// other one contains.
+/// Merges two texts of one session: the text of the later version, or the longer one, followed by the records that only
+/// the other text contains.
 fn united(packed: &[u8], own: &[u8]) -> Vec<u8> {
     let rank = |text: &[u8]| {
         let header = read_header(&mut { text });
@@ -480,7 +482,8 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').skip(1)
 }
 
-/// Returns a key that is equal for two lines with the same record; a line without a record or name equals only itself.
+/// Returns a key that is equal for two lines with the same record. A line without a record or a name only equals
+/// itself.
 fn key(line: &[u8]) -> Vec<u8> {
     match serde_json::from_slice::<Record>(line) {
         Ok(record) if !record.uuid.is_empty() => {

@@ -1,8 +1,8 @@
-//! Files of keys: the keys of the records of each archived session, so that they need not be computed for each search
-//! for shared ones.
+//! Key files: a file contains the keys of an archived session's records, so that these need not be computed for each
+//! search for shared records.
 //!
-//! For each record the file contains both hashes, [`HASH_BYTES`] each, and the time since the record before it, which
-//! is a small number.
+//! For each record the file contains both hashes, [`HASH_BYTES`] each, and the time since the previous record, which is
+//! a small number.
 
 use std::path::PathBuf;
 
@@ -13,16 +13,16 @@ use memory_store::layout::ProjectDir;
 use super::RecordKey;
 use crate::private_files::{read_bounded, write_whole};
 
-/// Bytes of a hash. Among ten million keys two are alike by chance once in a thousand projects.
+/// Size of a hash in bytes. Among ten million keys, two are equal by chance in one of a thousand projects.
 pub(super) const HASH_BYTES: usize = 7;
 
-/// First bytes of such a file. Older versions wrote hashes of eight bytes and whole times, without a checksum.
+/// First bytes of a key file. Older versions wrote hashes of eight bytes and absolute times, without a checksum.
 const MARK: &[u8] = b"3 ";
 
-/// Bytes of the checksum at its end.
+/// Size in bytes of the checksum at the end of the file.
 const CHECK: usize = 4;
 
-/// Keeps the keys of a session whose records have the hash `content`.
+/// Stores the keys of a session whose records have the hash `content`.
 pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[RecordKey]) -> Result<()> {
     let mut bytes = [MARK, content.as_bytes(), b"\n"].concat();
     let mut before = 0;
@@ -31,7 +31,7 @@ pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[RecordKe
             bytes.extend_from_slice(&key.hash.to_le_bytes()[..HASH_BYTES]);
         }
         let later = record[0].at.wrapping_sub(before);
-        // The sign is the lowest bit, so that a little earlier is a small number, too.
+        // The sign is the lowest bit, so that a small negative difference is a small number as well.
         put_varint(&mut bytes, (later << 1 ^ later >> 63).cast_unsigned());
         before = record[0].at;
     }
@@ -40,7 +40,7 @@ pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[RecordKe
     write_whole(&path(home, name), &bytes)
 }
 
-/// Reads them; `None` when they are missing, damaged or of other records.
+/// Reads the keys of a session; `None` if the file is missing, damaged or for other records.
 pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<RecordKey>> {
     parse(&read_bounded(&path(home, name))?, content)
 }
@@ -62,7 +62,7 @@ fn parse(bytes: &[u8], content: &str) -> Option<Vec<RecordKey>> {
     Some(keys)
 }
 
-/// Returns the path of a session's keys.
+/// Returns the path of a session's key file.
 fn path(home: &ProjectDir, name: &str) -> PathBuf {
     home.mined.join(format!("{name}.keys"))
 }
@@ -106,7 +106,7 @@ mod tests {
         for end in 0..sound.len() {
             assert_eq!(parse(&sound[..end], "c"), None, "{end}");
         }
-        // Such a file of an older version.
+        // A key file of an older version.
         let older = [&b"2 c\n"[..], &[7; 24]].concat();
         assert_eq!(parse(&older, "c"), None);
     }

@@ -1,9 +1,9 @@
-//! The keys of all sessions as a set on disk that proves quickly that no session contains a key.
+//! A set of the keys of all sessions on disk, with which it is fast to determine that no session contains a key.
 //!
-//! A Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler 2007): each
-//! key has its bits in one block, so that a lookup or an insertion is one read or write, whatever the size. One in some
-//! ten thousand unknown keys seems known; then the keys themselves are read. A block with a wrong checksum is an error,
-//! because a lost bit would hide a key.
+//! A Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler 2007): all
+//! bits of a key are in one block, so a lookup or an insertion needs one read or write, regardless of the set's size.
+//! About one in ten thousand unknown keys seems to be known; in this case the keys themselves are read. A block with a
+//! wrong checksum is an error, because a lost bit would hide a key.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,35 +16,35 @@ use memory_store::store::{Privacy, replace};
 
 use super::key_file::HASH_BYTES;
 
-/// First bytes of the file, with the version of its format; the id and the number of blocks follow. In the first
-/// version keys had eight bytes and other bits.
+/// First bytes of the file, including the version of its format. The id and the number of blocks follow. In the first
+/// version, keys had eight bytes and other bits.
 const MAGIC: [u8; 8] = *b"TLKEYS\x002";
 
-/// Bytes of an id.
+/// Size of an id in bytes.
 pub const ID: usize = 16;
 
 /// Offset of the number of blocks.
 const BLOCKS_AT: usize = 8 + ID;
 
-/// Bytes before the blocks.
+/// Size in bytes of the header before the blocks.
 const HEADER: usize = BLOCKS_AT + 8;
 
-/// Bytes of a block, the last four of which are a checksum.
+/// Size of a block in bytes. The last four are a checksum.
 const BLOCK: usize = 64;
 
-/// Bits of a block.
+/// Number of bits in a block.
 const BITS: u64 = (BLOCK as u64 - 4) * 8;
 
-/// Average number of keys in a block when the set is full.
+/// Average number of keys in a block if the set is full.
 const KEYS_OF_BLOCK: usize = 20;
 
-/// Bits of a key.
+/// Number of bits that are set for a key.
 const BITS_OF_KEY: usize = 8;
 
-/// Capacity of a new set for each four of its keys: a project that grows to twice its sessions has it rebuilt three or
+/// Capacity of a new set for every four of its keys. While a project doubles its sessions, its set is rebuilt three or
 /// four times.
 const ROOM_FOR_FOUR: usize = 5;
-/// Keys that a set has room for at least.
+/// Minimum capacity of a set in keys.
 const ROOM_MIN: usize = 1 << 14;
 
 /// An open set.
@@ -55,7 +55,7 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Creates the set of some keys, named `id`.
+    /// Creates a set of some keys with the name `id`.
     pub fn create(path: &Path, id: [u8; ID], keys: &[u64]) -> Result<()> {
         let blocks = (keys.len() * ROOM_FOR_FOUR / 4).max(ROOM_MIN).div_ceil(KEYS_OF_BLOCK);
         let mut bytes = vec![0; HEADER + blocks * BLOCK];
@@ -69,12 +69,12 @@ impl KeySet {
         for block in bytes[HEADER..].chunks_exact_mut(BLOCK) {
             seal(block);
         }
-        // The file is replaced durably: the record that refers to it must not be on the disk before.
+        // The file is replaced durably, because the state that refers to it must not reach the disk before.
         Ok(replace(path, &bytes, Privacy::Private)?)
     }
 
-    /// Opens the set named `id`; `None` if there is another one, or none, or only a part of it: with another number of
-    /// blocks each key would be searched in another block.
+    /// Opens the set with the name `id`; `None` if it is missing, incomplete or has another name. In an incomplete set,
+    /// keys would be searched for in the wrong blocks.
     pub fn open(path: &Path, id: [u8; ID]) -> Result<Option<Self>> {
         let context = || path.display().to_string();
         let file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -96,15 +96,15 @@ impl KeySet {
         Ok(fits.then_some(Self { file, blocks }))
     }
 
-    /// Returns the number of keys for which there is room.
+    /// Returns the capacity of the set in keys.
     pub fn room(&self) -> usize {
         self.blocks as usize * KEYS_OF_BLOCK
     }
 
-    /// Returns whether any session may contain a key; `false` is certain.
+    /// Returns whether any session may contain a key; If it returns false, no session does.
     ///
     /// # Errors
-    /// If its block cannot be read or is damaged.
+    /// If the block of the key cannot be read or is damaged.
     pub fn may_hold(&self, key: u64) -> Result<bool> {
         let block = self.block(key)?;
         Ok(bits(key).all(|bit| block[(bit / 8) as usize] & 1 << (bit % 8) != 0))
@@ -118,7 +118,7 @@ impl KeySet {
         Ok(write_all_at(&self.file, &block, place(key, self.blocks))?)
     }
 
-    /// Waits until the additions are on the disk: the state that refers to them must not be written before.
+    /// Waits until the additions are on the disk, because the state that refers to them must not be written before.
     pub fn sync(&self) -> Result<()> {
         Ok(self.file.sync_data()?)
     }
@@ -132,14 +132,14 @@ impl KeySet {
     }
 }
 
-/// Returns the offset of a key's block.
+/// Returns the byte offset of a key's block.
 fn place(key: u64, blocks: u64) -> u64 {
     let number = (u128::from(key) * u128::from(blocks)) >> (8 * HASH_BYTES);
     HEADER as u64 + number as u64 * BLOCK as u64
 }
 
-/// Returns the bits of a key in its block. Each is chosen by the whole key: a start and a step would give many keys of
-/// a block the same bits.
+/// Returns the bits of a key in its block. Each is computed from the whole key. With only a start and a step, many keys
+/// of a block would have the same bits.
 fn bits(key: u64) -> impl Iterator<Item = u64> {
     let chosen = std::iter::successors(Some(mixed(key)), |&before| Some(mixed(before)));
     chosen.take(BITS_OF_KEY).map(|random| ((random >> 32) * BITS) >> 32)
@@ -182,7 +182,7 @@ mod tests {
         more.iter().for_each(|&key| set.add(key).unwrap());
         let known = |keys: &[u64]| keys.iter().filter(|&&key| set.may_hold(key).unwrap()).count();
         assert_eq!((known(&first), known(&more)), (32_000, 8_000));
-        // As full as it may be.
+        // The set is as full as allowed.
         assert!(known(&keys(100_000, 50_000)) < 10);
     }
 
@@ -212,7 +212,7 @@ mod tests {
             KeySet::open(&path, [7; ID]).unwrap().is_some()
         };
         assert!(is_open(&bytes));
-        // Each block that is left fits its checksum.
+        // Each remaining block fits its checksum.
         assert!(!is_open(&bytes[..bytes.len() - BLOCK]));
         assert!(!is_open(&[&bytes[..], &bytes[HEADER..HEADER + BLOCK]].concat()));
         assert!(!is_open(&bytes[..HEADER]));

@@ -1,8 +1,9 @@
-//! Stored keys of records, so that a session that continues costs its own new keys and not those of all.
+//! Stored results about keys, so that when a session continues, only its own new keys are processed and not those of
+//! all sessions.
 //!
-//! While no new key occurs in another session, no record changes its owner. So only the result for the sessions with
-//! shared records is stored, and the keys of all are in a [`KeySet`]. If a new key seems known, or a session with
-//! shared records continued or was removed, all keys are read again.
+//! If no new key occurs in another session, no record changes its owner. Therefore only the result for the sessions
+//! with shared records is stored, and the keys of all sessions are in a [`KeySet`]. If a new key seems to be known, or
+//! if a session with shared records continued or was removed, all keys are read again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -17,36 +18,36 @@ use super::{Holder, Owners, Ownership, RecordKey, keys, load_keys, store_keys};
 use crate::collect::archive::Archive;
 use crate::collect::newest::in_order;
 
-/// Maximum number of changed sessions that are checked one by one.
+/// Maximum number of changed sessions whose keys are checked individually.
 const SESSIONS_FEW: usize = 64;
 
-/// Record that is kept of the keys of a project.
+/// Stored results about the keys of a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KnownKeys {
     /// The name of the set.
     set: String,
-    /// Keys in it.
+    /// Number of keys in the set.
     count: usize,
-    /// The sessions that share records, and which of these they do not own.
+    /// The sessions with shared records, each with a digest of the records that it does not own.
     sharing: BTreeMap<String, String>,
-    /// The sessions with keys in the set, and the hash of their records.
+    /// The sessions whose keys are in the set, each with the hash of its records.
     sessions: BTreeMap<String, String>,
 }
 
-/// The sessions whose keys are read.
+/// Reads the keys of sessions.
 #[derive(Clone, Debug)]
 pub struct Holders {
     /// The project's private folder.
     pub home: ProjectDir,
-    /// Its archive.
+    /// The archive of the project.
     pub archive: Archive,
-    /// The name of each session, the hash of its records and the time of the last, in milliseconds since 1970.
+    /// For each session: its name, the hash of its records, and the time of its last record in milliseconds since 1970.
     pub sessions: Vec<(String, String, i64)>,
 }
 
 impl Holders {
-    /// Reads the keys of all of them. One that cannot be read now is reported by mining; until then it claims
+    /// Reads the keys of all sessions. If a session cannot be read now, mining reports it, and until then it owns
     /// nothing.
     pub(super) fn load(&self) -> Vec<Holder> {
         let load = |(name, content, last): &(String, String, i64)| Holder {
@@ -57,18 +58,18 @@ impl Holders {
         in_order(&self.sessions, load)
     }
 
-    /// The keys of one session; `None` when it cannot be read now.
+    /// Returns the keys of one session; `None` if it cannot be read now.
     fn keys(&self, name: &str, content: &str) -> Option<Vec<RecordKey>> {
         if let Some(keys) = load_keys(&self.home, name, content) {
             return Some(keys);
         }
         let keys = keys(&self.archive.load_kept(name).ok()??.records);
-        // A cache: without it they are computed again.
+        // The file is a cache; without it the keys are computed again.
         let _ = store_keys(&self.home, name, content, &keys);
         Some(keys)
     }
 
-    /// Decides by all keys.
+    /// Computes the owners from all keys.
     pub fn decide(self) -> Ownership {
         let owners = Owners::new(self.load());
         self.decided(owners)
@@ -79,7 +80,7 @@ impl Holders {
         Ownership { sharing, set: None, owners: OnceLock::from(owners), holders: self }
     }
 
-    /// Decides by the `known` keys if they suffice, and updates them.
+    /// Computes the owners from the stored results if they suffice, and updates these.
     pub fn decide_with(self, known: &mut KnownKeys) -> Ownership {
         match self.new_keys(known) {
             Ok(Some(set)) => {
@@ -97,7 +98,7 @@ impl Holders {
         }
     }
 
-    /// Adds the new keys to the set; `None` if all must be read.
+    /// Adds the new keys to the set and returns it; `None` if all keys must be read.
     fn new_keys(&self, known: &mut KnownKeys) -> Result<Option<KeySet>> {
         let Some(set) = KeySet::open(&path(&self.home), id(&known.set))? else { return Ok(None) };
         let content_of = |name: &str| known.sessions.get(name).map(String::as_str);
@@ -126,7 +127,7 @@ impl Holders {
                 None => Vec::new(),
             };
             let before: HashSet<u64> = before.iter().map(|key| key.hash).collect();
-            // One that cannot be read now claims nothing, and is new the next time.
+            // A session that cannot be read now owns nothing, and counts as new in the next run.
             let Some(keys) = self.keys(name, content) else { return Ok(None) };
             let mut fresh: Vec<u64> = keys.iter().map(|key| key.hash).collect();
             fresh.retain(|key| !before.contains(key));
@@ -149,7 +150,8 @@ impl Holders {
         if !added.is_empty() {
             set.sync()?;
         }
-        // Keys of removed sessions stay in the set: they count as known if the session is restored.
+        // Keys of removed sessions stay in the set. If such a session is restored, its keys seem to be known, so all
+        // keys are read.
         known.sessions.retain(|name, _| present.contains_key(name.as_str()));
         known.sessions.extend(added);
         Ok(Some(set))
@@ -174,7 +176,7 @@ impl Holders {
     }
 }
 
-/// Returns the bytes of a set's name; for an invalid name those of no set.
+/// Returns the bytes of a set's name. An invalid name results in bytes that no set has.
 fn id(name: &str) -> [u8; ID] {
     u128::from_str_radix(name, 16).unwrap_or_default().to_be_bytes()
 }

@@ -1,4 +1,4 @@
-//! End of a session: calls that failed and did not pass since, the unanswered question, and the last answer.
+//! End of a session: calls that failed and did not pass afterwards, the unanswered question, and the last answer.
 
 use memory_store::memory::CommandRecord;
 use memory_store::signature::{classify, error_signature, normalise_command};
@@ -15,12 +15,12 @@ use crate::passages::markdown::{MarkdownUnit, asks, count_words, units};
 use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, StepKind, Turn};
 
-/// Characters of a question that is kept.
+/// Maximum number of characters of a question that is kept.
 const QUESTION_CHARS_MAX: usize = 280;
-/// Exit status of a command that is only known to have failed.
+/// Exit status of a failed command whose status is not recorded.
 const FAILED: i32 = 1;
 
-/// Returns the last message of a turn; the reader of transcripts leaves blank ones out.
+/// Returns the last message of a turn. It is not blank, because the reader of transcripts drops blank messages.
 pub fn last_text(turn: &Turn) -> Option<&str> {
     turn.steps.iter().rev().find_map(|step| match &step.what {
         StepKind::Text { text } => Some(text.as_str()),
@@ -28,26 +28,27 @@ pub fn last_text(turn: &Turn) -> Option<&str> {
     })
 }
 
-/// Returns the first paragraph of the last message of a turn that has words and is not a question.
+/// Returns the first paragraph of the last message of a turn that contains words and is not a question; `None` if there
+/// is none.
 pub fn answer_of(turn: &Turn) -> Option<String> {
     let units = units(last_text(turn)?);
     let tells = |text: &&str| count_words(text) > 0 && !asks(text);
     let whole = units.iter().map(|unit| unit.text.as_str()).find(tells);
-    // A short answer is put together with the question behind it.
+    // A short answer is in one unit with the question that follows it, so its first line is used.
     let lines = || units.first().and_then(|unit: &MarkdownUnit| unit.text.lines().find(tells));
     whole.or_else(lines).map(|text| cut(text, TEXT_CHARS_MAX))
 }
 
-/// Returns the question with which the assistant ended a turn.
+/// Returns the question at the end of the assistant's last message in a turn; `None` if there is none.
 pub fn question_of(turn: &Turn) -> Option<String> {
     let unit = units(last_text(turn)?).pop()?.text;
     (asks(&unit) && unit.chars().count() <= QUESTION_CHARS_MAX).then_some(unit)
 }
 
-/// Returns the last question if it was not answered: one at the end of the assistant's message or in a dialogue, or one
-/// of the user that has no answer.
+/// Returns the last question if it was not answered: a question at the end of the assistant's message or in a dialogue,
+/// or an unanswered question of the user.
 pub fn open_question(turns: &[Turn]) -> Option<String> {
-    // A notice of the client, such as that a task ended, is not an answer.
+    // A notice by the client, for example that a task ended, is not an answer.
     let turn = turns
         .iter()
         .rev()
@@ -58,7 +59,7 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
             Input::Question { asked } => Some(unanswered(call, asked)),
             _ => None,
         },
-        // The user typed this after the question.
+        // The user typed this prompt after the question, so it is the answer.
         StepKind::Queued { .. } => Some(None),
         StepKind::Thinking { .. } => None,
     });
@@ -67,7 +68,7 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
     Some(cut(asked_in(&plain(last_line(&question))), QUESTION_CHARS_MAX))
 }
 
-/// Returns the last question in a text.
+/// Returns the last question in a text; empty if there is none.
 fn asked_in(text: &str) -> &str {
     let Some(end) = text.rfind(['?', '？']) else { return text };
     let before = text[..end].rmatch_indices(['.', '!', '?', '。', '？']);
@@ -79,7 +80,7 @@ fn asked_in(text: &str) -> &str {
     start.map_or(text, |(at, stop)| text[at + stop.len()..].trim_start())
 }
 
-/// Returns the last line: a passage may consist of several short paragraphs.
+/// Returns the last line, because a passage may consist of several short paragraphs.
 fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default()
 }
@@ -90,7 +91,7 @@ fn unanswered(call: &Call, asked: &[(String, String)]) -> Option<String> {
     open.0.lines().next().map(str::to_owned)
 }
 
-/// Returns the last words of the assistant if the last turn was interrupted.
+/// Returns the last words of the assistant if the last turn was interrupted, else `None`.
 pub fn stopped(turns: &[Turn]) -> Option<String> {
     let turn = turns.last().filter(|turn| turn.interrupted)?;
     let unit = units(last_text(turn)?).pop()?;
@@ -113,7 +114,7 @@ pub fn rejected(turns: &[Turn], roots: &Roots) -> Vec<RejectedCall> {
     rejected
 }
 
-/// Returns the commands that failed and did not pass afterwards, the last one last.
+/// Returns the commands that failed and did not pass afterwards, the last one at the end.
 pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
     let mut failing: Vec<(String, CommandRecord)> = Vec::new();
     for turn in turns {
@@ -141,7 +142,7 @@ pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
     failing.into_iter().map(|(_, record)| record).collect()
 }
 
-/// Returns the commands that passed, in their normal form, the last one last.
+/// Returns the commands that passed, in their normal form, the last one at the end.
 pub fn passing(turns: &[Turn]) -> Vec<String> {
     let mut passing: Vec<String> = Vec::new();
     for call in calls(turns) {
@@ -159,14 +160,14 @@ pub fn passing(turns: &[Turn]) -> Vec<String> {
     passing
 }
 
-/// Returns the exit status that the client wrote in front of the output of a command that failed.
+/// Returns the exit status that the client wrote before the output of a failed command.
 fn exit_status(output: &str) -> i32 {
     let rest = output.trim_start().strip_prefix("Exit code ").unwrap_or_default();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     rest[..digits].parse().unwrap_or(FAILED)
 }
 
-/// Returns whether a call is a failure to report. A search without a match fails too, but is not one.
+/// Returns whether a call is a failure worth reporting. A search without a match fails as well, but is not.
 fn is_failure(key: &str, call: &Call) -> bool {
     let fails = classify(key).is_some() || error_signature(&call.output).is_some();
     fails && !words::USAGE.is_match(&call.output) && !is_sibling(call)

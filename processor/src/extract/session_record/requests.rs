@@ -1,4 +1,4 @@
-//! Requests of a session, and the title that is made from them.
+//! Requests of a session, and the title that is derived from them.
 
 use super::record::{AcceptedPlan, ITEM_CHARS_MAX, ITEMS_MAX, TEXT_CHARS_MAX};
 use crate::extract::Landed;
@@ -6,10 +6,10 @@ use crate::extract::episode::{asked, handed_plan, plan_in, title_of_plan, words_
 use crate::extract::{cut, goes_on, plain};
 use crate::transcript::session::{Input, Session, StepKind, Turn};
 
-/// Characters of a title.
+/// Maximum number of characters of a title.
 const TITLE_CHARS_MAX: usize = 120;
 
-/// Returns the request of a turn; `None` if it only continues the one before, or has only material.
+/// Returns the request of a turn; `None` if it only continues the previous one, or contains only material.
 fn request_of(turn: &Turn) -> Option<String> {
     let words = words_of(turn);
     let request = asked(words);
@@ -17,8 +17,8 @@ fn request_of(turn: &Turn) -> Option<String> {
     (!request.is_empty() && !goes_on(words)).then(|| cut(request, TEXT_CHARS_MAX))
 }
 
-/// Returns the words of the first prompt that only continues, if no prompt is a request. Pasted material may contain
-/// the words of others.
+/// Returns the words of the first prompt that only continues, used if no prompt is a request. Pasted material is
+/// excluded, because it may be another person's.
 fn any_words(turns: &[Turn]) -> String {
     let mut words = turns.iter().map(words_of);
     let words = words.find(|words| !words.trim().is_empty() && goes_on(words));
@@ -35,9 +35,9 @@ pub fn last(turns: &[Turn]) -> String {
     turns.iter().rev().find_map(request_of).unwrap_or_else(|| any_words(turns))
 }
 
-/// Returns the title of a session: the one in its transcript, or its first request; where it has neither, the heading of
-/// its plan or the subject of its first commit. A text that only goes on, hands over a plan or is a slash command tells
-/// nothing of the work.
+/// Returns the title of a session: the one in its transcript, or its first request; if there is neither, the heading of
+/// its plan or the subject of its first commit. Texts that only continue, contain a plan or are a slash command are
+/// skipped, because they do not describe the work.
 pub fn title(session: &Session, plan: Option<&AcceptedPlan>, commits: &[Landed]) -> String {
     let turns = &session.turns;
     let given = session.title.as_deref().map(plain).filter(|title| is_title(title));
@@ -54,7 +54,7 @@ fn is_title(text: &str) -> bool {
     !hands_over && !goes_on(text) && !text.starts_with(['/', '<'])
 }
 
-/// Returns the last plan that the user accepted, in plan mode or as a prompt that hands it over.
+/// Returns the last plan that the user accepted, in plan mode or as a prompt that contains the plan.
 pub fn plan(turns: &[Turn]) -> Option<AcceptedPlan> {
     let of_turn = |turn: &Turn| {
         let steps = turn.steps.iter().rev();
@@ -74,7 +74,7 @@ pub fn plan(turns: &[Turn]) -> Option<AcceptedPlan> {
     Some(AcceptedPlan { title: cut(&title_of_plan(&plan), TITLE_CHARS_MAX), items })
 }
 
-/// Returns the text of a list item.
+/// Returns the text of a list item; `None` for other lines.
 fn item(line: &str) -> Option<String> {
     let line = line.trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();

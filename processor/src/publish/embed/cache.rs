@@ -1,4 +1,4 @@
-//! Cache of the vectors that the transformer made of texts.
+//! Cache of the transformer's vectors of texts.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use memory_store::embed::{DIMENSIONS, Space, Vector};
 
 use super::records::{HEADER, Records};
 
-/// First bytes of a cache, with the version of its format; the space follows.
+/// First bytes of a cache, including the version of its format. The id of the space follows.
 const MAGIC: [u8; 8] = *b"TLVECS\x001";
 
 /// An open cache.
@@ -16,7 +16,7 @@ const MAGIC: [u8; 8] = *b"TLVECS\x001";
 pub struct VectorCache(Records);
 
 impl VectorCache {
-    /// Opens the cache in the file `path`; one of another space is emptied.
+    /// Opens the cache in the file `path`. A cache of another space is emptied.
     pub fn open(path: &Path, space: Space) -> Result<Self> {
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&MAGIC);
@@ -31,7 +31,7 @@ impl VectorCache {
         Some(Vector(components.map(u8::cast_signed)))
     }
 
-    /// Returns whether a text is known.
+    /// Returns whether the cache has a vector of a text.
     pub fn has(&self, text: &str) -> bool {
         self.0.has(TextHash::of(text))
     }

@@ -1,9 +1,10 @@
 //! Computes the vectors of memories and turns.
 //!
 //! New texts are published at once with the vectors of the table, which cost microseconds. Then the transformer embeds
-//! new texts, for a bounded time: memories first, then the latest turns. Its vectors are stored in caches and published
-//! in place of the table's. A run that is killed loses the texts of one portion. Once all turns have theirs in the
-//! indexes, the cache of turns is removed: if all turns are published again, theirs are read from the existing indexes.
+//! new texts, for a limited time: memories first, then the latest turns. Its vectors are stored in caches and replace
+//! those of the table in the index. A run that is killed loses the vectors of one portion. Once the indexes contain the
+//! transformer's vectors of all turns, the cache of turns is removed. If all turns are published again later, their
+//! vectors are read from the existing indexes.
 
 mod cache;
 mod published;
@@ -29,30 +30,31 @@ use crate::private_files::remove_if_there;
 use crate::progress::ProgressReport;
 use cache::VectorCache;
 
-/// The name of the cache of turns.
+/// File name of the cache of turns.
 const TURNS: &str = "turns.cache";
 /// Number of texts that are embedded between two checks of the clock.
 const PORTION: usize = 32;
-/// Number of embedding threads: it is background work, and the user's programs run at the same time.
+/// Maximum number of embedding threads. It is low because the user's programs run at the same time.
 const THREADS_MAX: usize = 2;
 
-/// Maximum number of texts that are looked up in the table one by one. Reading it as a whole takes about as long.
+/// Number of texts that are looked up in the table file individually. For more texts, reading the whole table takes no
+/// longer.
 const TEXTS_FEW: usize = 64;
 
-/// Models that embed the texts of a project.
+/// The models that embed the texts of a project.
 #[derive(Debug)]
 pub struct Embedding {
     models: PathBuf,
     table: Table,
-    /// The table read as a whole, after many lookups.
+    /// The table, read as a whole after many lookups.
     whole: OnceLock<Option<Table>>,
-    /// Texts that were.
+    /// Number of texts that were looked up.
     looked_up: AtomicUsize,
     caches: PathBuf,
     memories: VectorCache,
-    /// Opened when turns are embedded: it may be large.
+    /// The cache of turns. It may be large, so it is opened only when turns are embedded.
     turns: Option<VectorCache>,
-    /// Vectors in the indexes, if all turns are published again.
+    /// Vectors of turns from the existing indexes, read if all turns are published again.
     published: HashMap<TextHash, Vector>,
 }
 
@@ -78,14 +80,14 @@ impl Embedding {
         Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None, published }))
     }
 
-    /// Returns the table for one more text.
+    /// Returns the table to use for one more text.
     fn table(&self) -> &Table {
         if self.looked_up.fetch_add(1, Ordering::Relaxed) < TEXTS_FEW {
             return &self.table;
         }
         let load = || {
             let whole = Table::load(&self.models).ok();
-            // Another one may have been installed.
+            // Another table may have been installed meanwhile.
             whole.filter(|whole| whole.space() == self.table.space())
         };
         self.whole.get_or_init(load).as_ref().unwrap_or(&self.table)
@@ -122,31 +124,28 @@ impl Embedding {
         }
     }
 
-    /// Forgets them: they are published.
+    /// Drops these vectors, once they are published.
     pub fn drop_published(&mut self) {
         self.published = HashMap::new();
     }
 
-    /// Returns whether there is a cache of turns.
+    /// Returns whether a project has a cache of turns.
     pub fn has_turns_cache(home: &ProjectDir) -> bool {
         home.vectors.join(TURNS).exists()
     }
 
-    /// Removes the cache of turns, all of which have their vectors in the indexes.
-    ///
-    /// # Errors
-    /// If it cannot be removed.
+    /// Removes the cache of turns. The indexes must contain the vectors of all turns.
     pub fn drop_turns(&mut self) -> Result<()> {
         self.turns = None;
         remove_if_there(&self.caches.join(TURNS)).map(drop)
     }
 
-    /// Returns whether the transformer has embedded the text of a memory.
+    /// Returns whether the cache has the transformer's vector of a memory's text.
     pub fn has_memory(&self, text: &str) -> bool {
         self.memories.has(text)
     }
 
-    /// Returns whether the transformer has embedded the text of a turn, according to the opened caches.
+    /// Returns whether the opened caches or the indexes have the transformer's vector of a turn's text.
     pub fn has_turn(&self, text: &str) -> bool {
         self.turns.as_ref().is_some_and(|turns| turns.has(text))
     }
@@ -155,7 +154,7 @@ impl Embedding {
     /// texts.
     ///
     /// # Errors
-    /// If the transformer cannot be read, or a cache not written.
+    /// If the transformer cannot be read, or a cache cannot be written.
     pub fn learn(
         &mut self,
         texts: &EmbeddedTexts,
@@ -199,7 +198,7 @@ impl Embedding {
     }
 }
 
-/// Returns the vectors of some texts, those without any words left out.
+/// Returns the vectors of some texts. Texts without any words are omitted.
 fn embed<'a>(
     transformer: &Transformer,
     texts: &'a [String],

@@ -1,4 +1,4 @@
-//! Vectors of turns that an index has.
+//! Vectors of turns in an index.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use memory_store::custom_embedder::TextHash;
 use memory_store::embed::{Encoder, Space, Vector};
 use memory_store::index::Index;
 
-/// Calls `told` with each vector of a turn that the transformer made in this space, and the hash of its text.
+/// Calls `told` with each vector of a turn that the transformer made in this space, and with the hash of the text.
 pub(super) fn each(
     folder: &Path,
     space: Space,
     told: &mut dyn FnMut(TextHash, Vector),
 ) -> Result<()> {
     let Some(index) = Index::open(folder)? else { return Ok(()) };
-    // Segments before one that is damaged serve.
+    // If a segment is damaged, the segments before it are still used.
     let (segments, _) = index.passages();
     for segment in segments {
         if segment.vector_head()?.is_none_or(|head| head.space != space || head.transformed == 0) {

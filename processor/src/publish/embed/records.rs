@@ -1,8 +1,8 @@
-//! Caches of values computed from texts, so that none is computed twice: not for another working tree, not when a
-//! memory is restored.
+//! Caches of values that are computed from texts, so that no value is computed twice, for example for another working
+//! tree or when a memory is restored.
 //!
-//! A file of records of one size, appended to; a record that a crash cut off or that is damaged only has to be computed
-//! again. One process at a time writes it, the holder of the project's lock.
+//! A file consists of records of equal size and only grows. If a crash truncated a record, or a record is damaged, its
+//! value is computed again. Only one process at a time writes a file: the holder of the project's lock.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -15,13 +15,13 @@ use memory_store::custom_embedder::TextHash;
 use memory_store::fs::disk::{private_options, read_exact_at, write_all_at};
 use memory_store::store::{Privacy, create_folder};
 
-/// Size of the header before the records, with the format and the source of the values.
+/// Size in bytes of the header before the records. It contains the format and the source of the values.
 pub const HEADER: usize = 24;
-/// Bytes of a record besides its value: the text's name before it, a checksum after it.
+/// Size in bytes of a record without its value: the text's hash before the value, and a checksum after it.
 const FRAME: usize = KEY + 4;
-/// Bytes of a text's name.
+/// Size in bytes of a text's hash.
 const KEY: usize = 16;
-/// Maximum size of a file's records; at this size the older half is removed.
+/// Maximum size of a file's records in bytes. When it is reached, the older half is removed.
 const BYTES_MAX: usize = 140 << 20;
 
 /// An open file of records.
@@ -30,23 +30,23 @@ pub struct Records {
     path: PathBuf,
     file: File,
     header: [u8; HEADER],
-    /// Bytes of a value.
+    /// Size of a value in bytes.
     value: usize,
     /// Offset of the record of each text.
     places: HashMap<TextHash, u64>,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     length: u64,
     records_max: usize,
 }
 
 impl Records {
-    /// Opens the file `path` of values of `value` bytes; one with another header is emptied.
+    /// Opens the file `path` with values of `value` bytes. A file with another header is emptied.
     pub fn open(path: &Path, header: [u8; HEADER], value: usize) -> Result<Self> {
         Self::with_limit(path, header, value, BYTES_MAX / (value + FRAME))
             .with_context(|| path.display().to_string())
     }
 
-    /// Returns the header of the file `path`; `None` if there is no readable one.
+    /// Returns the header of the file `path`; `None` if it cannot be read.
     pub fn header(path: &Path) -> Option<[u8; HEADER]> {
         let mut header = [0; HEADER];
         File::open(path).ok()?.read_exact(&mut header).ok()?;
@@ -86,11 +86,11 @@ impl Records {
             }
             self.length += record.len() as u64;
         }
-        // The next record overwrites a record that a crash cut off.
+        // The next record overwrites a record that a crash truncated.
         Ok(())
     }
 
-    /// Returns the value that was made from a text.
+    /// Returns the value computed from a text.
     pub fn get(&self, text: TextHash) -> Option<Vec<u8>> {
         let place = *self.places.get(&text)?;
         let mut record = vec![0; self.value + FRAME];
@@ -103,7 +103,7 @@ impl Records {
         self.places.contains_key(&text)
     }
 
-    /// Adds the values of some texts; values of another length are left out.
+    /// Adds the values of some texts. Values of another size are ignored.
     pub fn add<'a>(&mut self, made: impl Iterator<Item = (TextHash, &'a [u8])>) -> Result<()> {
         let made: Vec<_> = made.filter(|(_, value)| value.len() == self.value).collect();
         if self.places.len() + made.len() > self.records_max {
@@ -122,7 +122,7 @@ impl Records {
         Ok(())
     }
 
-    /// Keeps the newer half.
+    /// Removes the older half of the records.
     fn shrink(&mut self) -> Result<()> {
         let mut places: Vec<u64> = self.places.values().copied().collect();
         places.sort_unstable();

@@ -1,4 +1,4 @@
-//! Which documents of an index have no vector by the transformer yet.
+//! Documents of an index that have no vector by the transformer yet.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -8,8 +8,8 @@ use memory_store::embed::Space;
 use memory_store::index::Index;
 use memory_store::index::segment::Segment;
 
-/// Returns whether any document of the index in `dir` waits for a vector of this space by the transformer. A segment
-/// that cannot be read waits for nothing but the next sync.
+/// Returns whether any document of the index in `dir` has no vector by the transformer in this space. Segments that
+/// cannot be read do not count, because the next sync replaces them.
 pub(crate) fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     let Some(index) = Index::open(dir)? else { return Ok(false) };
     let (turns, _) = index.passages();
@@ -17,8 +17,8 @@ pub(crate) fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     Ok(segments.any(|segment| missing(segment, space).is_ok_and(|missing| missing > 0)))
 }
 
-/// Returns the texts of waiting turns in the index in `dir`, at most `most`, the latest first. `made` returns whether
-/// the vector of a text exists already: such a text only waits for its segment.
+/// Returns the texts of turns without such a vector in the index in `dir`, at most `most`, the latest first. `made`
+/// returns whether a text's vector exists already; then only its segment must be written again.
 pub(crate) fn turns(
     dir: &Path,
     space: Space,
@@ -50,7 +50,7 @@ pub(crate) fn turns(
     Ok(texts)
 }
 
-/// Returns the number of waiting documents of a segment.
+/// Returns the number of documents in a segment without such a vector.
 fn missing(segment: &Segment, space: Space) -> Result<u32> {
     let head = segment.vector_head()?.filter(|head| head.space == space);
     Ok(head.map_or(segment.docs(), |head| head.count - head.transformed))
