@@ -289,7 +289,7 @@ mod tests {
             words("port 5432 of [redacted:connection-string]/shop"),
             ["port", "5432", "shop"]
         );
-        // The word outside of a placeholder stays a word.
+        // Without the form of a placeholder, `redacted` is an ordinary word.
         assert_eq!(
             terms("redacted: port [redacted: proxy]"),
             ["redact", "port", "redact", "proxi"]
