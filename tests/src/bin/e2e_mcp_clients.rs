@@ -182,7 +182,7 @@ fn refuses_invalid_arguments(checks: &mut Checks, client: &mut McpClient<'_>) ->
     for (arguments, wanted) in [
         (json!({"query": "import", "kinds": ["bug"]}), "`kinds` takes some of decision"),
         (json!({"query": "import", "as_of": "some day"}), "`as_of` takes a day such as"),
-        (json!({}), "`query`, `ids` or `paths` is required"),
+        (json!({}), "`query`, `ids`, `paths` or `about` is required"),
     ] {
         let answer =
             client.ask(&json!({"do": "call", "name": "recall", "arguments": arguments}))?;
