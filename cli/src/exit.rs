@@ -39,10 +39,10 @@ pub const TABLE: [(u8, &str, &str); 13] = [
     (
         FAILED,
         "nothing found or failed",
-        "a search found nothing; or something failed for another reason than those below",
+        "a search found nothing, or a failure that no other code describes",
     ),
     (USAGE, "usage error", "the command line was not understood"),
-    (NOT_FOUND, "not found", "the thing that was named does not exist"),
+    (NOT_FOUND, "not found", "the named object does not exist"),
     (NOT_SET_UP, "not set up", "the folder is not set up, or not trusted"),
     (INVALID, "a file is not valid", "a file that a person wrote is not valid"),
     (UNHEALTHY, "`doctor` found a fault", "`doctor` found a broken part"),
