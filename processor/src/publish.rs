@@ -149,13 +149,14 @@ fn publish(
         stored.memory = redactor.redacted(&stored.memory);
     }
     let said = known.contained_memories(&listing.memories);
-    let mut stale = match publication.anchors {
+    let (mut stale, uses) = match publication.anchors {
         // The user's own memories do not depend on files of a project.
         Some(anchors) if *root != publication.dirs.data => {
-            let state = publication.dirs.tree(root);
-            anchors.borrow_mut().compare(&state, root, &listing.memories)
+            let (state, mut anchors) = (publication.dirs.tree(root), anchors.borrow_mut());
+            let stale = anchors.compare(&state, root, &listing.memories);
+            (stale, anchors.uses(&state, &listing.memories))
         }
-        Some(_) | None => BTreeMap::new(),
+        Some(_) | None => Default::default(),
     };
     // A memory from another reader may have another wording. Only for memories of the current reader is it certain that
     // a later session overtook them.
@@ -181,6 +182,18 @@ fn publish(
         .filter(|pair| !pulled.contains(&pair.newer) || pulled.contains(&pair.older))
         .map(|pair| pair.older)
         .collect();
+    let contradicted: BTreeSet<MemoryId> =
+        pairs.iter().filter(|pair| pair.verdict.differs()).map(|pair| pair.older).collect();
+    let renewals: BTreeMap<MemoryId, (f32, Option<Timestamp>)> = listing
+        .memories
+        .iter()
+        .map(|Stored { memory, .. }| {
+            let used = uses.get(&memory.id).copied().unwrap_or_default();
+            let contradicted = contradicted.contains(&memory.id);
+            let known = reviewed.experience(memory.id, used, contradicted);
+            (memory.id, (known.confidence(memory), known.renewed()))
+        })
+        .collect();
     let start = start_plan::plan(
         &listing.memories,
         &start_plan::MemoryStates {
@@ -188,6 +201,7 @@ fn publish(
             stale: &stale,
             pulled: &pulled,
             displaced: &displaced,
+            renewals: &renewals,
             is_held: &is_held,
         },
         &touched,
@@ -201,6 +215,7 @@ fn publish(
     }
     publisher.differs = Some(differs);
     (publisher.from_repository, publisher.stale) = (pulled, stale);
+    publisher.renewals = renewals;
     if *root != publication.dirs.data {
         publisher.names = publication.names.clone();
     }

@@ -9,7 +9,7 @@ use crate::rank::candidate::Candidate;
 use crate::rank::lexical::FoundTerms;
 use crate::rank::near_duplicates::{Kept, SAME, likeness};
 use crate::rank::staleness::Staleness;
-use crate::rank::start_rank::{Standing, StartGroup, worth};
+use crate::rank::start_rank::{Age, Standing, StartGroup, worth};
 use crate::rank::trace::{self, CandidateOutcome};
 use crate::rank::{exact, gate, score};
 use crate::render::BRIEF_CHARS;
@@ -219,6 +219,14 @@ impl Recall {
         let at = self.sources.find(id)?;
         let entry = self.sources.entry(at).filter(|entry| entry.has(FLAG_STALE))?;
         self.sources.record(at, &entry).ok()?.staleness
+    }
+
+    /// Returns the age of an indexed memory.
+    pub fn age(&self, id: MemoryId, now: Timestamp) -> Option<Age> {
+        let at = self.sources.find(id)?;
+        let entry = self.sources.entry(at)?;
+        let record = self.sources.record(at, &entry).ok()?;
+        Some(self.age_of(&entry, &record, now))
     }
 
     /// Returns whether an earlier hit may be returned again: a memory that may still be injected, or a passage that was
