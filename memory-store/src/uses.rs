@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn use_changes_confidence_within_bounds_and_only_where_it_is_visible() {
-        let wish = Memory::new(MemoryId([1; 16]), Kind::Preference, "Short names", "", Timestamp(0));
+        let wish =
+            Memory::new(MemoryId([1; 16]), Kind::Preference, "Short names", "", Timestamp(0));
         let mut fact = wish.clone();
         fact.paths = vec![crate::memory::PathRef { path: "a.rs".into(), seen: None }];
         let given = |given, used, last| Experience {
@@ -129,7 +130,10 @@ mod tests {
         assert_eq!(change(given(5, 1, Some(Timestamp(1)))), 5);
         assert_eq!(change(given(5, 4, Some(Timestamp(1)))), 10);
         let helped = |yes, no| Experience { helped: (yes, no), ..Experience::default() };
-        assert_eq!([(1, 0), (9, 0), (0, 9), (1, 1)].map(|(y, n)| change(helped(y, n))), [5, 10, -10, 0]);
+        assert_eq!(
+            [(1, 0), (9, 0), (0, 9), (1, 1)].map(|(y, n)| change(helped(y, n))),
+            [5, 10, -10, 0]
+        );
         let contradicted = Experience { contradicted: true, ..helped(0, 2) };
         assert_eq!(change(contradicted), -10);
         assert!(helped(0, 3).may_be_archived(&fact, Age::Stale));

@@ -17,7 +17,7 @@ use memory_store::handoff::Handoff;
 use memory_store::index::Index;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors};
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::neighbour::undecided;
+use memory_store::neighbour::{Undecided, undecided};
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
@@ -176,14 +176,19 @@ fn publish(
     let touched = last.flat_map(|left| left.uncommitted.into_iter().chain(left.files)).collect();
     let reviewed = Reviewed::read(&store.home);
     let pairs = undecided(listing.memories.iter().map(|it| &it.memory), &reviewed, now);
+    // A memory from the repository changes only the rank of others from the repository.
+    let may_change =
+        |pair: &Undecided| !pulled.contains(&pair.newer) || pulled.contains(&pair.older);
     let displaced: BTreeSet<MemoryId> = pairs
         .iter()
-        .filter(|pair| pair.displaces)
-        .filter(|pair| !pulled.contains(&pair.newer) || pulled.contains(&pair.older))
+        .filter(|pair| pair.displaces && may_change(pair))
         .map(|pair| pair.older)
         .collect();
-    let contradicted: BTreeSet<MemoryId> =
-        pairs.iter().filter(|pair| pair.verdict.differs()).map(|pair| pair.older).collect();
+    let contradicted: BTreeSet<MemoryId> = pairs
+        .iter()
+        .filter(|pair| pair.verdict.differs() && may_change(pair))
+        .map(|pair| pair.older)
+        .collect();
     let renewals: BTreeMap<MemoryId, (f32, Option<Timestamp>)> = listing
         .memories
         .iter()

@@ -261,3 +261,39 @@ fn numbers_and_connections_of_topics_are_printed() {
     let none = machine.run(&["graph", "--path", "Redis", &short(4)]);
     assert_eq!((none.code, none.stdout.as_str()), (1, "Nothing connects them.\n"));
 }
+
+#[test]
+fn ages_and_use_are_listed_and_shown() {
+    let machine = ready();
+    write(&machine, 1, "2020-03-01T09:00:00Z", "Carts lie in Redis", "");
+    write(&machine, 2, "2020-03-01T09:00:00Z", "Mail is sent at night", "pinned: true\n");
+    write(&machine, 3, "2026-09-01T09:00:00Z", "Carts lie in Valkey", "");
+    machine.ok(&["sync"]);
+    let listed = |age: &str| -> Vec<String> {
+        let listed = machine.run(&["list", "--age", age, "--json"]);
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+        let short = |it: &Value| it["short"].as_str().unwrap().to_owned();
+        listed.as_array().unwrap().iter().map(short).collect()
+    };
+    assert_eq!(listed("fresh"), [short(3)]);
+    assert_eq!(listed("aging"), [] as [String; 0]);
+    assert_eq!(listed("stale"), [short(1), short(2)]);
+    assert_eq!(listed("archive"), [short(1)], "what is pinned stays");
+    let said = machine.ok(&["list"]);
+    assert!(said.contains("Carts lie in Redis [from the repository] [stale]"), "{said}");
+    let numbers = machine.json(&["graph", "--stats", "--json"]);
+    assert_eq!(numbers["staleness"], json!({"aging": 0, "fresh": 1, "stale": 2}));
+
+    let id = "01K9ZZZZZZZZZZZZZZZZZZZZ01";
+    machine
+        .receipt(&json!({"at": "2026-10-02T09:00:00Z", "session": "s", "memories": [{"id": id}]}));
+    machine.at_terminal(&["browse"], &[("leave", "/Redis\r++-uq")]);
+    machine.ok(&["sync"]);
+    let shown = machine.ok(&["show", &short(1)]);
+    assert!(shown.contains("given 1 time, helped 2 times\n"), "{shown}");
+    assert!(shown.contains("age         stale\n"), "{shown}");
+    let shown = machine.json(&["show", &short(1), "--json"]);
+    assert_eq!(shown[0]["uses"], json!({"given": 1, "used": 0, "helped": 2, "did_not_help": 0}));
+    assert_eq!(shown[0]["age"], "stale");
+    assert_eq!(listed("archive"), [] as [String; 0], "it helped");
+}

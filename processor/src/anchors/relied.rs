@@ -114,9 +114,10 @@ pub fn count(
         let counts = uses.entry(id).or_default();
         counts.given += u32::from(given.insert((id, of.to_owned())));
         let Some(session) = sessions.get(of) else { return };
-        let is_edited = memory.paths.iter().any(|path| {
-            session.edited.get(&path.path).is_some_and(|edited| *edited >= at)
-        });
+        let is_edited = memory
+            .paths
+            .iter()
+            .any(|path| session.edited.get(&path.path).is_some_and(|edited| *edited >= at));
         if (is_edited || ran(memory, of, at)) && used.insert((id, of.to_owned())) {
             counts.used += 1;
             counts.last = counts.last.max(Some(session.last));

@@ -88,8 +88,7 @@ pub fn plan(
             let stale = change.is_some();
             let from_repository = pulled.contains(&stored.memory.id);
             let plain = Standing::from(&stored.memory);
-            let (change, renewed) =
-                renewals.get(&stored.memory.id).copied().unwrap_or_default();
+            let (change, renewed) = renewals.get(&stored.memory.id).copied().unwrap_or_default();
             let standing = Standing {
                 stale,
                 from_repository,

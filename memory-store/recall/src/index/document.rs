@@ -401,4 +401,3 @@ pub(crate) const GLOB_KEY: u64 = 1;
 fn confidence_byte(confidence: f32) -> u8 {
     (confidence.clamp(0.0, 1.0) * 255.0).round() as u8
 }
-
