@@ -38,6 +38,10 @@ fn names_of_one_thing_are_joined() {
         ("./src/cart.rs", "src/cart.rs"),
         ("Café", "Cafe"),
         ("UTF-8", "utf8"),
+        ("Vue.js", "vuejs"),
+        ("Node.js", "NodeJS"),
+        ("acme/api", "api"),
+        ("auth::login", "login()"),
         ("api v2", "API 2"),
         ("Kubernets", "Kubernetes"),
         ("reconcilliation job", "reconciliation job"),
@@ -65,6 +69,9 @@ fn another_number_version_or_word_is_another_thing() {
         ("get_user", "get_users"),
         ("users.rs (file)", "user.rs (file)"),
         ("src/cart.rs", "src/cards.rs"),
+        ("language.go", "languages.go"),
+        ("config.toml", "conf.toml"),
+        ("cart.js", "carts.js"),
         (".env", "env"),
         ("parser", "parse"),
         ("contact form", "contract form"),
@@ -77,6 +84,38 @@ fn resolve(names: &[&str], confirmed: &ConfirmedNames) -> Entities {
     let settings = KnowledgeSettings::default();
     let by = Similarity { settings: &settings, embed: &|_| None };
     Entities::resolve(names.iter().map(|name| (*name, 1)), confirmed, by)
+}
+
+#[test]
+fn an_end_is_joined_to_its_only_owner() {
+    let none = ConfirmedNames::default();
+    let are_one = |names: &[&str], one: &str, other: &str| {
+        let entities = resolve(names, &none);
+        entities.find(one).unwrap() == entities.find(other).unwrap()
+    };
+    let one = ["src/auth/login.rs", "auth/login.rs", "login.rs", "auth::login"];
+    for other in &one[1..] {
+        assert!(are_one(&one, one[0], other), "{other}");
+    }
+    let several = ["src/auth/login.rs", "src/admin/login.rs", "login.rs", "auth/login.rs"];
+    assert!(!are_one(&several, several[0], "login.rs"), "two files have this name");
+    assert!(!are_one(&several, several[0], several[1]));
+    assert!(are_one(&several, several[0], "auth/login.rs"));
+    // A misspelling follows, and so does a type.
+    let repos =
+        ["acme/billing", "billing", "biling", "acme/web", "redis (service)", "src/redis.rs"];
+    assert!(are_one(&repos, "acme/billing", "biling"));
+    assert!(!are_one(&repos, "redis (service)", "src/redis.rs"));
+    let entities = resolve(&repos, &none);
+    let name = &entities.all()[entities.find("billing").unwrap()];
+    assert_eq!(name.name, "acme/billing");
+    let entities = resolve(&several, &none);
+    let name = &entities.all()[entities.find("auth/login.rs").unwrap()];
+    assert_eq!((&*name.name, name.others["auth/login.rs"]), (several[0], JoinedBy::End));
+    let mut apart = ConfirmedNames::default();
+    apart.split("billing", "acme/billing", true);
+    let entities = resolve(&repos, &apart);
+    assert_ne!(entities.find("billing"), entities.find("acme/billing"));
 }
 
 #[test]

@@ -297,3 +297,57 @@ fn ages_and_use_are_listed_and_shown() {
     assert_eq!(shown[0]["age"], "stale");
     assert_eq!(listed("archive"), [] as [String; 0], "it helped");
 }
+
+#[test]
+fn a_synthesis_is_proposed_renewed_and_accepted() {
+    let machine = ready();
+    let add = |title: &str, object: &str| {
+        let fact = format!("cart | has | {object}");
+        machine.ok(&["add", title, "--fact", &fact, "--kind", "fact"]);
+        machine.ok(&["sync"]);
+    };
+    let proposed = || -> Vec<Value> {
+        let waiting = machine.json(&["review", "--json"]);
+        let all = waiting.as_array().unwrap().iter();
+        all.filter(|it| it["kind"] == "synthesis").cloned().collect()
+    };
+    add("Carts lie in Valkey", "Valkey");
+    add("Carts expire after a week", "an expiry");
+    assert_eq!(proposed(), [] as [Value; 0], "two are too few");
+    add("Carts are merged at login", "a merge");
+    let [first] = &proposed()[..] else { panic!("{:?}", proposed()) };
+    assert_eq!(first["title"], "What is known about cart");
+    let body = first["body"].as_str().unwrap();
+    assert!(body.contains("- Carts lie in Valkey.") && body.contains("- Carts expire"), "{body}");
+    let links = first["relations"].as_array().unwrap();
+    assert!(links.len() == 3 && links.iter().all(|link| link["kind"] == "supports"), "{first:#}");
+    assert!(machine.ok(&["graph", "cart"]).contains("What is known about cart"));
+    let pairs = machine.json(&["review", "--json"]);
+    let repeats =
+        |it: &Value| it.get("repeats").is_some_and(|of| !of.as_array().unwrap().is_empty());
+    assert!(!pairs.as_array().unwrap().iter().any(repeats), "it is no copy of its parts");
+    let id = |of: &Value| of["short"].as_str().unwrap().to_owned();
+    machine.ok(&["review", "--accept", &id(first)]);
+    machine.ok(&["sync"]);
+    assert_eq!(proposed(), [] as [Value; 0]);
+    add("Carts have at most 50 lines", "a limit");
+    add("Carts belong to one shop", "a shop");
+    let [second] = &proposed()[..] else { panic!("{:?}", proposed()) };
+    assert_ne!(id(first), id(second));
+    let said = machine.ok(&["show", &id(first)]);
+    assert!(said.contains("status      active\n") && !said.contains("true no longer"), "{said}");
+    machine.ok(&["review", "--accept", &id(second)]);
+    let listed = machine.ok(&["list", "--kind", "synthesis"]);
+    assert!(listed.contains(&id(second)) && !listed.contains(&id(first)), "{listed}");
+    // One that was turned down is not proposed again.
+    let machine = ready();
+    for title in ["Mail is sent at night", "Mail goes through a queue", "Mail has a footer"] {
+        machine.ok(&["add", title, "--fact", &format!("mail | has | {title}")]);
+    }
+    machine.ok(&["sync"]);
+    let waiting = machine.json(&["review", "--json"]);
+    let found = waiting.as_array().unwrap().iter().find(|it| it["kind"] == "synthesis");
+    machine.ok(&["review", "--reject", found.unwrap()["short"].as_str().unwrap()]);
+    machine.ok(&["sync"]);
+    assert!(!machine.ok(&["review", "--json"]).contains("What is known about mail"));
+}

@@ -80,6 +80,7 @@ impl Document {
             touched: Vec::new(),
             staleness: None,
             renewed: None,
+            made_from: memory.made_from().collect(),
             from_repository: false,
             differs_from: memory
                 .relations

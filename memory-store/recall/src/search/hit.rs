@@ -65,6 +65,8 @@ pub struct Hit {
     pub from_repository: bool,
     /// Evidence that the memory is stale, if any.
     pub staleness: Option<Staleness>,
+    /// For a synthesis: the memories that it was made from.
+    pub made_from: Vec<MemoryId>,
     /// Age of a memory; a passage has none.
     pub age: Age,
     /// For a fix: the error signatures.
@@ -144,6 +146,7 @@ impl Hit {
             held: false,
             from_repository: false,
             staleness: None,
+            made_from: Vec::new(),
             age: Age::Fresh,
             signatures: Vec::new(),
             session: None,

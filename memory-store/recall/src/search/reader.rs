@@ -388,6 +388,7 @@ pub(crate) fn hit(
         held: entry.has(FLAG_HELD),
         from_repository: record.from_repository,
         staleness: record.staleness,
+        made_from: record.made_from,
         age: Age::Fresh,
         signatures: record.signatures,
         session: record.session,
