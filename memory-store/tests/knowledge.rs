@@ -483,3 +483,57 @@ fn an_invalid_field_is_named_with_file_and_line() {
         assert!(error.starts_with(&format!("carts.md:{line}:")) && error.contains(told), "{error}");
     }
 }
+
+/// Returns a memory file with one of five kinds of damage in its front matter, each of which makes it invalid.
+fn damaged(seed: u64) -> Vec<u8> {
+    let text = file(
+        "confidence: 0.5\ntopic: shop/cart\nagent: reviewer\nentities: [Redis (service)]\nvalid_until: 2027-01-01\nfacts:\n  - subject: cart\n    predicate: stored in\n    object: Redis\n    from: 2026-06-01\nrelations:\n  - {kind: refines, to: 01k9zzzzzzzzzzzzzzzzzzzzz1}\n",
+    );
+    let end = text.find("---\n\n").unwrap();
+    let random = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    let below = |bound: usize| (random >> 33) as usize % bound;
+    let (front, body) = text.split_at(end);
+    let mut lines: Vec<String> = front.lines().skip(1).map(str::to_owned).collect();
+    let fields = ["id", "created", "confidence", "valid_until", "    from"];
+    match seed % 5 {
+        0 => return text.as_bytes()[..4 + below(end - 4)].to_vec(),
+        1 => {
+            let mut bytes = text.into_bytes();
+            bytes.insert(4 + below(end - 4), 0xFF);
+            return bytes;
+        }
+        2 => {
+            let field = fields[below(fields.len())];
+            let line = lines.iter_mut().find(|line| line.starts_with(&format!("{field}:"))).unwrap();
+            *line = format!("{field}: soon{}", below(90));
+        }
+        3 => {
+            let at = below(lines.len());
+            lines.insert(at, "tags: [open, \"".to_owned());
+        }
+        _ => {
+            let at = lines.iter().position(|line| line.starts_with("    predicate")).unwrap();
+            lines[at] = format!("    verb{}: stored in", below(90));
+        }
+    }
+    format!("---\n{}\n{body}", lines.join("\n")).into_bytes()
+}
+
+#[test]
+fn every_damaged_file_is_reported_with_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let dirs = memory_store::layout::UserDirs::below(folder.path());
+    let store = memory_store::store::Store::user(&dirs).unwrap();
+    std::fs::create_dir_all(&store.folder).unwrap();
+    for seed in 0..300 {
+        let bytes = damaged(seed);
+        let error = MemoryFile::parse(Path::new("carts.md"), bytes.clone());
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let error = error.map(drop).expect_err(&text).to_string();
+        assert!(error.starts_with("carts.md"), "{seed}: {error}");
+        std::fs::write(store.folder.join(format!("{seed}.md")), bytes).unwrap();
+    }
+    std::fs::write(store.folder.join("sound.md"), file("")).unwrap();
+    let listing = store.list().unwrap();
+    assert_eq!((listing.memories.len(), listing.broken.len()), (1, 300));
+}

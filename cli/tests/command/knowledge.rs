@@ -351,3 +351,44 @@ fn a_synthesis_is_proposed_renewed_and_accepted() {
     machine.ok(&["sync"]);
     assert!(!machine.ok(&["review", "--json"]).contains("What is known about mail"));
 }
+
+/// Splits a command line into arguments; double quotes hold one together, and `\\|` is the separator of a table's cell.
+fn arguments(line: &str) -> Vec<String> {
+    let line = line.replace("\\|", "|");
+    let pieces = line.split('"').enumerate();
+    let arguments = pieces.flat_map(|(at, piece)| match at % 2 {
+        0 => piece.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![piece.to_owned()],
+    });
+    arguments.collect()
+}
+
+#[test]
+fn each_call_of_another_program_has_a_command_here() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/knowledge.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, table) = page.split_once("## Calls of other programs").unwrap();
+    let rows: Vec<&str> =
+        table.lines().filter(|line| line.starts_with("| ") && line.contains("`throughline ")).collect();
+    assert!(rows.len() >= 28, "{}", rows.len());
+    for program in ["ferrex `store`", "LocalNest `kg_as_of`", "Lattice `lattice_answer`"] {
+        assert!(rows.iter().any(|row| row.contains(program)), "{program}");
+    }
+    let machine = ready();
+    let added = |title: &str| {
+        let shown = machine.json(&["add", title, "--fact", "cart | has | lines", "--json"]);
+        shown["short"].as_str().unwrap().to_owned()
+    };
+    let (one, two) = (added("Carts are kept in Redis"), added("Carts were kept in files"));
+    machine.ok(&["sync"]);
+    for row in rows {
+        let (_, command) = row.split_once("`throughline ").unwrap();
+        let command = command.trim_end_matches(['|', ' ', '`']);
+        let command = command.replace("ID2", &two).replace("ID", &one);
+        let arguments = arguments(&command);
+        let said = machine.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        // A listing may be empty.
+        let is_list = command.starts_with("list --kind synthesis");
+        assert!(said.code == 0 || is_list && said.code == 3, "{row}\n{}", said.whole());
+    }
+}
