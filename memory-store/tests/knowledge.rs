@@ -9,8 +9,10 @@ use memory_store::knowledge::facts::{Conflict, FactPair};
 use memory_store::knowledge::graph::{NodeKind, SessionWork};
 use memory_store::knowledge::time::History;
 use memory_store::knowledge::{ConfirmedNames, Graph, Knowledge, KnowledgeOptions};
+use memory_store::layout::UserDirs;
 use memory_store::memory::{Fact, PathRef, Relation, SaidBy, Status};
 use memory_store::settings::KnowledgeSettings;
+use memory_store::store::Store;
 use memory_store::time::DAY_MS;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use proptest::prelude::*;
@@ -490,7 +492,8 @@ fn damaged(seed: u64) -> Vec<u8> {
         "confidence: 0.5\ntopic: shop/cart\nagent: reviewer\nentities: [Redis (service)]\nvalid_until: 2027-01-01\nfacts:\n  - subject: cart\n    predicate: stored in\n    object: Redis\n    from: 2026-06-01\nrelations:\n  - {kind: refines, to: 01k9zzzzzzzzzzzzzzzzzzzzz1}\n",
     );
     let end = text.find("---\n\n").unwrap();
-    let random = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    let random =
+        seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let below = |bound: usize| (random >> 33) as usize % bound;
     let (front, body) = text.split_at(end);
     let mut lines: Vec<String> = front.lines().skip(1).map(str::to_owned).collect();
@@ -504,7 +507,8 @@ fn damaged(seed: u64) -> Vec<u8> {
         }
         2 => {
             let field = fields[below(fields.len())];
-            let line = lines.iter_mut().find(|line| line.starts_with(&format!("{field}:"))).unwrap();
+            let line =
+                lines.iter_mut().find(|line| line.starts_with(&format!("{field}:"))).unwrap();
             *line = format!("{field}: soon{}", below(90));
         }
         3 => {
@@ -522,8 +526,9 @@ fn damaged(seed: u64) -> Vec<u8> {
 #[test]
 fn every_damaged_file_is_reported_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
-    let dirs = memory_store::layout::UserDirs::below(folder.path());
-    let store = memory_store::store::Store::user(&dirs).unwrap();
+    let home = folder.path().as_os_str().to_owned();
+    let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone())).unwrap();
+    let store = Store::user(&dirs).unwrap();
     std::fs::create_dir_all(&store.folder).unwrap();
     for seed in 0..300 {
         let bytes = damaged(seed);

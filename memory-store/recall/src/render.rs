@@ -278,11 +278,6 @@ fn head(hit: &Hit) -> String {
     };
     let draft = if hit.draft { ", pending" } else { "" };
     let date = hit.date.date();
-    let stale = match (&hit.staleness, hit.age) {
-        (Some(stale), _) => format!(", {}", stale.mark()),
-        (None, Age::Fresh) => String::new(),
-        (None, age) => format!(", {}", age.name()),
-    };
     let origin = if hit.from_repository { ", from the repository" } else { "" };
     // Superseded or expired memories are returned only for explicit requests for history.
     let over = match (hit.superseded, hit.superseded_by, hit.expired) {
@@ -293,6 +288,11 @@ fn head(hit: &Hit) -> String {
         (true, None, _) => ", replaced".to_owned(),
         (false, _, Some(until)) => format!(", held until {}", until.date()),
         (false, _, None) => String::new(),
+    };
+    let stale = match (&hit.staleness, hit.age) {
+        (Some(stale), _) => format!(", {}", stale.mark()),
+        (None, age) if age != Age::Fresh && over.is_empty() => format!(", {}", age.name()),
+        (None, _) => String::new(),
     };
     let (kind, id) = (hit.kind.name(), hit.id.short());
     let place = format!("- [{whose}{kind} {id}{draft}{over}{origin}{stale}]");
