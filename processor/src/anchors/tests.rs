@@ -403,7 +403,7 @@ fn use_and_reports_move_rank_and_age() {
     for (number, body) in (1..).zip(bodies) {
         let path = folder.join(format!("{number}.md"));
         let text = fs::read_to_string(&path).unwrap().replace("It is so.", body);
-        let text = text.replace(&title(number), &format!("Tests of the shop {number}{number}"));
+        let text = text.replace(title(number), &format!("Tests of the shop {number}{number}"));
         let command = "command:\n  line: make test\n  directory: .\n  exit_status: 0\n  passed: 2\n  last: 2026-01-01T00:00:00Z\n";
         let command = if number == 2 { command } else { "" };
         let text = text.replace("confidence: 1.0", "confidence: 0.5");
