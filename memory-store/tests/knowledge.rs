@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::common::{self, Fixture};
 use memory_store::file::{MemoryFile, merge};
 use memory_store::knowledge::entities::{Entities, JoinedBy, Similarity, compare};
 use memory_store::knowledge::facts::{Conflict, FactPair};
@@ -440,16 +441,20 @@ fn fields_edited_by_hand_are_merged_alike_in_both_orders() {
         format!("entities: [{names}]\nfacts:\n{}relations:\n{}", facts.concat(), relations.concat())
     };
     let base = file(&front(&[fact("Redis", "")], "Redis", &[relation(1)]));
-    let ours = file(&front(
-        &[fact("Redis", "    to: 2026-06-01\n"), fact("Valkey", "    from: 2026-06-01\n")],
-        "Redis (service), Valkey",
-        &[relation(1), relation(2)],
-    ));
-    let theirs = file(&front(
-        &[fact("Redis", "    confidence: 0.4\n"), fact("Postgres", "")],
-        "Redis, Postgres (service)",
-        &[relation(3), relation(1)],
-    ));
+    let ours = file(
+        &(front(
+            &[fact("Redis", "    to: 2026-06-01\n"), fact("Valkey", "    from: 2026-06-01\n")],
+            "Redis (service), Valkey",
+            &[relation(1), relation(2)],
+        ) + &format!("topic: shop/cart\nsupersedes: [{}]\n", MemoryId([4; 16]))),
+    );
+    let theirs = file(
+        &(front(
+            &[fact("Redis", "    confidence: 0.4\n"), fact("Postgres", "")],
+            "Redis, Postgres (service)",
+            &[relation(3), relation(1)],
+        ) + "agent: reviewer\nvalid_until: 2027-01-01\n"),
+    );
     let merged = |ours: &str, theirs: &str| {
         let merged = merge(&base, ours, theirs).unwrap();
         assert!(!merged.has_conflicts);
@@ -462,6 +467,12 @@ fn fields_edited_by_hand_are_merged_alike_in_both_orders() {
     let memory = merged(&ours, &theirs);
     assert_eq!(memory, merged(&theirs, &ours));
     assert_eq!(memory.entities, ["Postgres (service)", "Redis (service)", "Valkey"]);
+    assert_eq!(
+        (memory.topic.as_deref(), memory.agent.as_deref()),
+        (Some("shop/cart"), Some("reviewer"))
+    );
+    assert_eq!(memory.supersedes, [MemoryId([4; 16])]);
+    assert!(memory.valid_until.is_some());
     let objects: Vec<&str> = memory.facts.iter().map(|fact| fact.object.as_str()).collect();
     assert_eq!(objects, ["Postgres", "Redis", "Valkey"]);
     assert_eq!(memory.facts[1].confidence, Some(0.4));
@@ -541,4 +552,26 @@ fn every_damaged_file_is_reported_with_its_name() {
     std::fs::write(store.folder.join("sound.md"), file("")).unwrap();
     let listing = store.list().unwrap();
     assert_eq!((listing.memories.len(), listing.broken.len()), (1, 300));
+}
+
+#[test]
+fn a_synthesis_is_given_once_accepted_and_never_beside_its_parts() {
+    let prompt = "which port does the ledger service listen on?";
+    let part = Fixture::filled().given(prompt)[0];
+    let given = |status: Status, skip: Option<MemoryId>| -> Vec<MemoryId> {
+        let text = "- The ledger service listens on port 7441. It is only open inside.";
+        let mut synthesis =
+            common::memory(11, Kind::Synthesis, "What is known about the ledger service", text);
+        synthesis.status = status;
+        synthesis.relations = vec![Relation { kind: "supports".to_owned(), to: part }];
+        let fixture = Fixture::with([synthesis], &[]);
+        let found = fixture.recall().prompt(prompt, None, common::NOW, &|id| skip == Some(id));
+        found.hits.iter().map(|hit| hit.id).collect()
+    };
+    let own = common::id(11);
+    let proposed = given(Status::Held, None);
+    assert!(proposed.contains(&part) && !proposed.contains(&own));
+    let accepted = given(Status::Active, None);
+    assert_ne!(accepted.contains(&part), accepted.contains(&own), "one of them");
+    assert!(!given(Status::Active, Some(part)).contains(&own), "its part was given before");
 }

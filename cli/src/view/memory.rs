@@ -37,7 +37,7 @@ pub struct MemoryView<'a> {
     /// Evidence that it is stale, if the index was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
-    /// `fresh`, `aging` or `stale`, if the index was read.
+    /// `aging` or `stale`, if the index was read and the memory is not fresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     age: Option<&'static str>,
     /// Its use by sessions, if this was read.
@@ -171,12 +171,12 @@ impl MemoryView<'_> {
 
     /// Adds its age.
     pub fn aged(self, age: Age) -> Self {
-        Self { age: Some(age.name()), ..self }
+        Self { age: (age != Age::Fresh).then(|| age.name()), ..self }
     }
 
     /// Adds its use by sessions.
     pub fn used(self, of: &Experience) -> Self {
-        Self { uses: Some(of.into()), ..self }
+        Self { uses: (*of != Experience::default()).then(|| of.into()), ..self }
     }
 
     /// Adds its state at a time.

@@ -329,7 +329,7 @@ impl Recall {
         let gated = asked.gated && !candidate.warns();
         if candidate.entry.has(FLAG_SAID) {
             CandidateOutcome::Said
-        } else if candidate.entry.has(FLAG_HELD) {
+        } else if candidate.entry.has(FLAG_HELD) || candidate.is_proposed_synthesis() {
             CandidateOutcome::Held
         } else if gated && !(asked.is_open && gate::follows(candidate)) {
             CandidateOutcome::Gate
