@@ -284,7 +284,8 @@ impl Ledger {
         self.entries.values()
     }
 
-    pub(crate) fn tombstone(&self, id: MemoryId) -> Option<&Tombstone> {
+    /// Returns the mark that a memory was removed, and is not learned again.
+    pub fn tombstone(&self, id: MemoryId) -> Option<&Tombstone> {
         self.tombstones.get(&id)
     }
 

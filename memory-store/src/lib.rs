@@ -24,6 +24,7 @@ pub mod settings_file;
 pub mod store;
 mod stored;
 pub mod trust;
+pub mod uses;
 
 /// Reading and writing of the index.
 pub mod index {

@@ -15,6 +15,7 @@ use crate::layout::ProjectDir;
 use crate::memory::Relation;
 use crate::stored;
 use crate::time::Timestamp;
+use crate::uses::{Experience, Use};
 
 /// Maximum size in bytes of the file: more than a hundred thousand memories.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -132,6 +133,12 @@ impl Reviewed {
         self.helped.get(&id.to_string()).copied().unwrap_or_default()
     }
 
+    /// Returns what is known about the value of a memory, given its use by sessions.
+    pub fn experience(&self, id: MemoryId, used: Use, contradicted: bool) -> Experience {
+        let confirmed = self.confirmed.get(&id).copied();
+        Experience { used, helped: self.uses(id), confirmed, contradicted }
+    }
+
     /// Replaces the links that a model proposes. Those that a person decided about are left out.
     pub fn propose(&mut self, links: impl IntoIterator<Item = (MemoryId, Relation)>) {
         self.proposed = links.into_iter().map(|(id, link)| link_line(id, &link)).collect();
@@ -181,6 +188,7 @@ impl Reviewed {
         self.ids.retain(|id| ids.contains(id));
         self.confirmed.retain(|id, _| ids.contains(id));
         self.both.retain(|pair| is_about(pair, ids));
+        self.helped.retain(|id, _| is_about(id, ids));
         self
     }
 
@@ -192,6 +200,8 @@ impl Reviewed {
         self.confirmed.extend(&before.confirmed);
         self.both.retain(|pair| !is_about(pair, ids));
         self.both.extend(before.both.iter().cloned());
+        self.helped.retain(|id, _| !is_about(id, ids));
+        self.helped.extend(before.helped.iter().map(|(id, count)| (id.clone(), *count)));
     }
 
     fn write(&self, home: &ProjectDir) -> Result<()> {

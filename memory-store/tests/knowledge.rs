@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::common::{self, Fixture};
 use memory_store::file::{MemoryFile, merge};
 use memory_store::knowledge::entities::{Entities, JoinedBy, Similarity, compare};
 use memory_store::knowledge::facts::{Conflict, FactPair};
 use memory_store::knowledge::graph::{NodeKind, SessionWork};
 use memory_store::knowledge::time::History;
 use memory_store::knowledge::{ConfirmedNames, Graph, Knowledge, KnowledgeOptions};
+use memory_store::layout::UserDirs;
 use memory_store::memory::{Fact, PathRef, Relation, SaidBy, Status};
 use memory_store::settings::KnowledgeSettings;
+use memory_store::store::Store;
 use memory_store::time::DAY_MS;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use proptest::prelude::*;
@@ -38,6 +41,10 @@ fn names_of_one_thing_are_joined() {
         ("./src/cart.rs", "src/cart.rs"),
         ("Café", "Cafe"),
         ("UTF-8", "utf8"),
+        ("Vue.js", "vuejs"),
+        ("Node.js", "NodeJS"),
+        ("acme/api", "api"),
+        ("auth::login", "login()"),
         ("api v2", "API 2"),
         ("Kubernets", "Kubernetes"),
         ("reconcilliation job", "reconciliation job"),
@@ -65,6 +72,9 @@ fn another_number_version_or_word_is_another_thing() {
         ("get_user", "get_users"),
         ("users.rs (file)", "user.rs (file)"),
         ("src/cart.rs", "src/cards.rs"),
+        ("language.go", "languages.go"),
+        ("config.toml", "conf.toml"),
+        ("cart.js", "carts.js"),
         (".env", "env"),
         ("parser", "parse"),
         ("contact form", "contract form"),
@@ -77,6 +87,38 @@ fn resolve(names: &[&str], confirmed: &ConfirmedNames) -> Entities {
     let settings = KnowledgeSettings::default();
     let by = Similarity { settings: &settings, embed: &|_| None };
     Entities::resolve(names.iter().map(|name| (*name, 1)), confirmed, by)
+}
+
+#[test]
+fn an_end_is_joined_to_its_only_owner() {
+    let none = ConfirmedNames::default();
+    let are_one = |names: &[&str], one: &str, other: &str| {
+        let entities = resolve(names, &none);
+        entities.find(one).unwrap() == entities.find(other).unwrap()
+    };
+    let one = ["src/auth/login.rs", "auth/login.rs", "login.rs", "auth::login"];
+    for other in &one[1..] {
+        assert!(are_one(&one, one[0], other), "{other}");
+    }
+    let several = ["src/auth/login.rs", "src/admin/login.rs", "login.rs", "auth/login.rs"];
+    assert!(!are_one(&several, several[0], "login.rs"), "two files have this name");
+    assert!(!are_one(&several, several[0], several[1]));
+    assert!(are_one(&several, several[0], "auth/login.rs"));
+    // A misspelling follows, and so does a type.
+    let repos =
+        ["acme/billing", "billing", "biling", "acme/web", "redis (service)", "src/redis.rs"];
+    assert!(are_one(&repos, "acme/billing", "biling"));
+    assert!(!are_one(&repos, "redis (service)", "src/redis.rs"));
+    let entities = resolve(&repos, &none);
+    let name = &entities.all()[entities.find("billing").unwrap()];
+    assert_eq!(name.name, "acme/billing");
+    let entities = resolve(&several, &none);
+    let name = &entities.all()[entities.find("auth/login.rs").unwrap()];
+    assert_eq!((&*name.name, name.others["auth/login.rs"]), (several[0], JoinedBy::End));
+    let mut apart = ConfirmedNames::default();
+    apart.split("billing", "acme/billing", true);
+    let entities = resolve(&repos, &apart);
+    assert_ne!(entities.find("billing"), entities.find("acme/billing"));
 }
 
 #[test]
@@ -399,16 +441,20 @@ fn fields_edited_by_hand_are_merged_alike_in_both_orders() {
         format!("entities: [{names}]\nfacts:\n{}relations:\n{}", facts.concat(), relations.concat())
     };
     let base = file(&front(&[fact("Redis", "")], "Redis", &[relation(1)]));
-    let ours = file(&front(
-        &[fact("Redis", "    to: 2026-06-01\n"), fact("Valkey", "    from: 2026-06-01\n")],
-        "Redis (service), Valkey",
-        &[relation(1), relation(2)],
-    ));
-    let theirs = file(&front(
-        &[fact("Redis", "    confidence: 0.4\n"), fact("Postgres", "")],
-        "Redis, Postgres (service)",
-        &[relation(3), relation(1)],
-    ));
+    let ours = file(
+        &(front(
+            &[fact("Redis", "    to: 2026-06-01\n"), fact("Valkey", "    from: 2026-06-01\n")],
+            "Redis (service), Valkey",
+            &[relation(1), relation(2)],
+        ) + &format!("topic: shop/cart\nsupersedes: [{}]\n", MemoryId([4; 16]))),
+    );
+    let theirs = file(
+        &(front(
+            &[fact("Redis", "    confidence: 0.4\n"), fact("Postgres", "")],
+            "Redis, Postgres (service)",
+            &[relation(3), relation(1)],
+        ) + "agent: reviewer\nvalid_until: 2027-01-01\n"),
+    );
     let merged = |ours: &str, theirs: &str| {
         let merged = merge(&base, ours, theirs).unwrap();
         assert!(!merged.has_conflicts);
@@ -421,6 +467,12 @@ fn fields_edited_by_hand_are_merged_alike_in_both_orders() {
     let memory = merged(&ours, &theirs);
     assert_eq!(memory, merged(&theirs, &ours));
     assert_eq!(memory.entities, ["Postgres (service)", "Redis (service)", "Valkey"]);
+    assert_eq!(
+        (memory.topic.as_deref(), memory.agent.as_deref()),
+        (Some("shop/cart"), Some("reviewer"))
+    );
+    assert_eq!(memory.supersedes, [MemoryId([4; 16])]);
+    assert!(memory.valid_until.is_some());
     let objects: Vec<&str> = memory.facts.iter().map(|fact| fact.object.as_str()).collect();
     assert_eq!(objects, ["Postgres", "Redis", "Valkey"]);
     assert_eq!(memory.facts[1].confidence, Some(0.4));
@@ -443,4 +495,83 @@ fn an_invalid_field_is_named_with_file_and_line() {
         let error = parsed(&file(front)).unwrap_err().to_string();
         assert!(error.starts_with(&format!("carts.md:{line}:")) && error.contains(told), "{error}");
     }
+}
+
+/// Returns a memory file with one of five kinds of damage in its front matter, each of which makes it invalid.
+fn damaged(seed: u64) -> Vec<u8> {
+    let text = file(
+        "confidence: 0.5\ntopic: shop/cart\nagent: reviewer\nentities: [Redis (service)]\nvalid_until: 2027-01-01\nfacts:\n  - subject: cart\n    predicate: stored in\n    object: Redis\n    from: 2026-06-01\nrelations:\n  - {kind: refines, to: 01k9zzzzzzzzzzzzzzzzzzzzz1}\n",
+    );
+    let end = text.find("---\n\n").unwrap();
+    let random =
+        seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    let below = |bound: usize| (random >> 33) as usize % bound;
+    let (front, body) = text.split_at(end);
+    let mut lines: Vec<String> = front.lines().skip(1).map(str::to_owned).collect();
+    let fields = ["id", "created", "confidence", "valid_until", "    from"];
+    match seed % 5 {
+        0 => return text.as_bytes()[..4 + below(end - 4)].to_vec(),
+        1 => {
+            let mut bytes = text.into_bytes();
+            bytes.insert(4 + below(end - 4), 0xFF);
+            return bytes;
+        }
+        2 => {
+            let field = fields[below(fields.len())];
+            let line =
+                lines.iter_mut().find(|line| line.starts_with(&format!("{field}:"))).unwrap();
+            *line = format!("{field}: soon{}", below(90));
+        }
+        3 => {
+            let at = below(lines.len());
+            lines.insert(at, "tags: [open, \"".to_owned());
+        }
+        _ => {
+            let at = lines.iter().position(|line| line.starts_with("    predicate")).unwrap();
+            lines[at] = format!("    verb{}: stored in", below(90));
+        }
+    }
+    format!("---\n{}\n{body}", lines.join("\n")).into_bytes()
+}
+
+#[test]
+fn every_damaged_file_is_reported_with_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().as_os_str().to_owned();
+    let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone())).unwrap();
+    let store = Store::user(&dirs).unwrap();
+    std::fs::create_dir_all(&store.folder).unwrap();
+    for seed in 0..300 {
+        let bytes = damaged(seed);
+        let error = MemoryFile::parse(Path::new("carts.md"), bytes.clone());
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let error = error.map(drop).expect_err(&text).to_string();
+        assert!(error.starts_with("carts.md"), "{seed}: {error}");
+        std::fs::write(store.folder.join(format!("{seed}.md")), bytes).unwrap();
+    }
+    std::fs::write(store.folder.join("sound.md"), file("")).unwrap();
+    let listing = store.list().unwrap();
+    assert_eq!((listing.memories.len(), listing.broken.len()), (1, 300));
+}
+
+#[test]
+fn a_synthesis_is_given_once_accepted_and_never_beside_its_parts() {
+    let prompt = "which port does the ledger service listen on?";
+    let part = Fixture::filled().given(prompt)[0];
+    let given = |status: Status, skip: Option<MemoryId>| -> Vec<MemoryId> {
+        let text = "- The ledger service listens on port 7441. It is only open inside.";
+        let mut synthesis =
+            common::memory(11, Kind::Synthesis, "What is known about the ledger service", text);
+        synthesis.status = status;
+        synthesis.relations = vec![Relation { kind: "supports".to_owned(), to: part }];
+        let fixture = Fixture::with([synthesis], &[]);
+        let found = fixture.recall().prompt(prompt, None, common::NOW, &|id| skip == Some(id));
+        found.hits.iter().map(|hit| hit.id).collect()
+    };
+    let own = common::id(11);
+    let proposed = given(Status::Held, None);
+    assert!(proposed.contains(&part) && !proposed.contains(&own));
+    let accepted = given(Status::Active, None);
+    assert_ne!(accepted.contains(&part), accepted.contains(&own), "one of them");
+    assert!(!given(Status::Active, Some(part)).contains(&own), "its part was given before");
 }

@@ -23,11 +23,13 @@ use anyhow::Result;
 use memory_store::index::document::is_glob;
 use memory_store::layout::{ProjectDir, STORE_DIR, TreeDir};
 use memory_store::memory::Status;
+use memory_store::passed_commands::PassedCommand;
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
 use memory_store::staleness::{Change, Staleness};
 use memory_store::store::Stored;
 use memory_store::time::DAY_MS;
+use memory_store::uses::{self, Uses};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +149,16 @@ impl Anchors {
         drop(files.write());
         self.ignore = ignore;
         stale
+    }
+
+    /// Counts the use of memories by the sessions of a working tree, and stores it for display.
+    pub fn uses(&self, tree: &TreeDir, memories: &[Stored]) -> Uses {
+        let commands = PassedCommand::read_all(&self.home.commands);
+        let known = uses::read(tree);
+        let uses = relied::count(tree, &self.sessions, memories, &commands, &known, self.now);
+        // If the file cannot be written, only times of earlier uses are lost.
+        drop(uses::write(tree, &uses));
+        uses
     }
 
     /// Writes the anchors of the existing memories.

@@ -17,7 +17,7 @@ use memory_store::handoff::Handoff;
 use memory_store::index::Index;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors};
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::neighbour::undecided;
+use memory_store::neighbour::{Undecided, undecided};
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
@@ -149,13 +149,14 @@ fn publish(
         stored.memory = redactor.redacted(&stored.memory);
     }
     let said = known.contained_memories(&listing.memories);
-    let mut stale = match publication.anchors {
+    let (mut stale, uses) = match publication.anchors {
         // The user's own memories do not depend on files of a project.
         Some(anchors) if *root != publication.dirs.data => {
-            let state = publication.dirs.tree(root);
-            anchors.borrow_mut().compare(&state, root, &listing.memories)
+            let (state, mut anchors) = (publication.dirs.tree(root), anchors.borrow_mut());
+            let stale = anchors.compare(&state, root, &listing.memories);
+            (stale, anchors.uses(&state, &listing.memories))
         }
-        Some(_) | None => BTreeMap::new(),
+        Some(_) | None => Default::default(),
     };
     // A memory from another reader may have another wording. Only for memories of the current reader is it certain that
     // a later session overtook them.
@@ -175,11 +176,28 @@ fn publish(
     let touched = last.flat_map(|left| left.uncommitted.into_iter().chain(left.files)).collect();
     let reviewed = Reviewed::read(&store.home);
     let pairs = undecided(listing.memories.iter().map(|it| &it.memory), &reviewed, now);
+    // A memory from the repository changes only the rank of others from the repository.
+    let may_change =
+        |pair: &Undecided| !pulled.contains(&pair.newer) || pulled.contains(&pair.older);
     let displaced: BTreeSet<MemoryId> = pairs
         .iter()
-        .filter(|pair| pair.displaces)
-        .filter(|pair| !pulled.contains(&pair.newer) || pulled.contains(&pair.older))
+        .filter(|pair| pair.displaces && may_change(pair))
         .map(|pair| pair.older)
+        .collect();
+    let contradicted: BTreeSet<MemoryId> = pairs
+        .iter()
+        .filter(|pair| pair.verdict.differs() && may_change(pair))
+        .map(|pair| pair.older)
+        .collect();
+    let renewals: BTreeMap<MemoryId, (f32, Option<Timestamp>)> = listing
+        .memories
+        .iter()
+        .map(|Stored { memory, .. }| {
+            let used = uses.get(&memory.id).copied().unwrap_or_default();
+            let contradicted = contradicted.contains(&memory.id);
+            let known = reviewed.experience(memory.id, used, contradicted);
+            (memory.id, (known.confidence(memory), known.renewed()))
+        })
         .collect();
     let start = start_plan::plan(
         &listing.memories,
@@ -188,6 +206,7 @@ fn publish(
             stale: &stale,
             pulled: &pulled,
             displaced: &displaced,
+            renewals: &renewals,
             is_held: &is_held,
         },
         &touched,
@@ -201,6 +220,7 @@ fn publish(
     }
     publisher.differs = Some(differs);
     (publisher.from_repository, publisher.stale) = (pulled, stale);
+    publisher.renewals = renewals;
     if *root != publication.dirs.data {
         publisher.names = publication.names.clone();
     }

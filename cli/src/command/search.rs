@@ -165,7 +165,8 @@ impl<'a> HitView<'a> {
                 MemoryView::from(stored)
                     .held(hit.held)
                     .labelled(hit.from_repository)
-                    .stale(hit.staleness.as_ref()),
+                    .stale(hit.staleness.as_ref())
+                    .aged(hit.age),
             )),
             (true, None) => FoundItem::Indexed(IndexedView {
                 id,

@@ -5,17 +5,19 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use memory_store::counts::Standing;
 use memory_store::knowledge::time::History;
 use memory_store::memory::{Memory, Status};
-use memory_store::recall::{Recall, ScopeName};
+use memory_store::recall::ScopeName;
+use memory_store::recall::start_rank::Age;
 use memory_store::staleness::Staleness;
 use memory_store::store::{Listing, Stored};
 use memory_store::trust::LABEL;
 use memory_store::{Kind, MemoryId, Timestamp};
 
 use super::MemoryView;
+use super::known::KnownUse;
 use super::style::{CARE, paint};
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -49,6 +51,10 @@ pub struct ListFilter {
     /// Only memories about this file, folder or path prefix
     #[arg(long, short = 'p', value_name = "PATH")]
     path: Option<String>,
+    /// Only memories of this age: fresh, aging or stale; `archive` for stale ones that no session
+    /// used and no report praised
+    #[arg(long, value_enum, value_name = "AGE")]
+    age: Option<AgeFilter>,
     /// Include superseded, expired and rejected memories
     #[arg(long)]
     all: bool,
@@ -58,6 +64,15 @@ pub struct ListFilter {
     /// Maximum number of memories [default: all]
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
+}
+
+/// Ages of memories that can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AgeFilter {
+    Fresh,
+    Aging,
+    Stale,
+    Archive,
 }
 
 /// Parses the name of a scope.
@@ -91,12 +106,14 @@ impl ListFilter {
             || self.path.is_some()
             || self.when.is_given()
             || self.as_of.is_some()
+            || self.age.is_some()
     }
 
     /// Reads the memories that pass the filter.
     pub fn read(&self, stores: &Stores) -> Result<ListedMemories> {
         let survey = stores.survey()?;
-        let marks = ListMarks::of(&survey, &stores.recall())?;
+        let known = KnownUse::open(stores);
+        let marks = ListMarks::of(&survey, &known)?;
         let Listing { mut memories, broken, .. } = survey.listing();
         let path = self.path.as_deref();
         let path = path.map(|path| crate::typed::project_path(stores, path)).transpose()?;
@@ -115,6 +132,12 @@ impl ListFilter {
             is_current
                 && when.has(view::date(&stored.memory))
                 && self.wants(stored, path.as_deref())
+                && self.age.is_none_or(|age| match age {
+                    AgeFilter::Fresh => known.age(stored) == Age::Fresh,
+                    AgeFilter::Aging => known.age(stored) == Age::Aging,
+                    AgeFilter::Stale => known.age(stored) == Age::Stale,
+                    AgeFilter::Archive => known.may_be_archived(stored),
+                })
         });
         newest_first(&mut memories);
         memories.truncate(self.limit.unwrap_or(usize::MAX));
@@ -180,14 +203,17 @@ pub struct ListMarks {
     held: HashMap<OsString, String>,
     pulled: HashSet<OsString>,
     stale: HashMap<OsString, Staleness>,
+    ages: HashMap<OsString, Age>,
 }
 
 impl ListMarks {
-    fn of(survey: &StoreSurvey, recall: &Recall) -> Result<Self> {
+    fn of(survey: &StoreSurvey, known: &KnownUse) -> Result<Self> {
         let stale = survey.project.memories.iter().filter_map(|stored| {
-            let staleness = recall.staleness(stored.memory.id)?;
+            let staleness = known.recall.staleness(stored.memory.id)?;
             Some((stored.path.clone().into_os_string(), staleness))
         });
+        let memories = survey.project.memories.iter().chain(&survey.user.memories);
+        let ages = memories.map(|stored| (stored.path.clone().into_os_string(), known.age(stored)));
         let memories = survey.project.memories.iter().chain(&survey.user.memories);
         let pulled = memories.filter(|stored| survey.is_pulled(stored));
         let held = survey
@@ -198,6 +224,7 @@ impl ListMarks {
             held: held.collect(),
             pulled: pulled.map(|stored| stored.path.clone().into_os_string()).collect(),
             stale: stale.collect(),
+            ages: ages.collect(),
         })
     }
 
@@ -225,9 +252,16 @@ impl ListMarks {
     pub fn words(&self, stored: &Stored) -> String {
         let origin = if self.is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
         let held = if self.is_held(stored) { " [withheld]" } else { "" };
-        let stale = self.staleness(stored);
-        let stale = stale.map(|stale| format!(" [{}]", view::plain(&stale.mark())));
-        origin + held + &stale.unwrap_or_default()
+        let stale = match (self.staleness(stored), self.age(stored)) {
+            (Some(stale), _) => format!(" [{}]", view::plain(&stale.mark())),
+            (None, Age::Fresh) => String::new(),
+            (None, age) => format!(" [{}]", age.name()),
+        };
+        origin + held + &stale
+    }
+
+    fn age(&self, stored: &Stored) -> Age {
+        self.ages.get(stored.path.as_os_str()).copied().unwrap_or_default()
     }
 }
 
@@ -236,6 +270,7 @@ fn view_of<'a>(stored: &'a Stored, marks: &ListMarks) -> MemoryView<'a> {
         .held(marks.is_held(stored))
         .labelled(marks.is_pulled(stored))
         .stale(marks.staleness(stored))
+        .aged(marks.age(stored))
 }
 
 impl ListFilter {

@@ -8,12 +8,15 @@ use memory_store::memory::{
     CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, Scope, Source, Status,
 };
 use memory_store::neighbour::CONTRADICTS;
+use memory_store::recall::start_rank::Age;
 use memory_store::staleness::Staleness;
 use memory_store::store::Stored;
+use memory_store::uses::{Experience, Use};
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::{Serialize, Serializer};
 
 use super::clock;
+use super::plural;
 use super::printable::plain;
 use super::style::{NAME, QUIET, STRONG, paint};
 use crate::failure::Result;
@@ -34,12 +37,60 @@ pub struct MemoryView<'a> {
     /// Evidence that it is stale, if the index was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
+    /// `aging` or `stale`, if the index was read and the memory is not fresh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    age: Option<&'static str>,
+    /// Its use by sessions, if this was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uses: Option<UseView>,
     /// Whether it was in force at the time of `--as-of`.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_force: Option<bool>,
     /// Facts in it that a newer fact of another memory ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ended_facts: Vec<FactView>,
+}
+
+/// Use of a memory, as printed by `--json`.
+#[derive(Serialize)]
+struct UseView {
+    given: u32,
+    used: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_used: Option<Timestamp>,
+    helped: u32,
+    did_not_help: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<Timestamp>,
+}
+
+impl From<&Experience> for UseView {
+    fn from(of: &Experience) -> Self {
+        let (helped, did_not_help) = of.helped;
+        let Use { given, used, last: last_used } = of.used;
+        Self { given, used, last_used, helped, did_not_help, confirmed: of.confirmed }
+    }
+}
+
+/// Describes the use of a memory in words; empty if nothing is known.
+pub fn uses(of: &Experience) -> String {
+    let Experience { used, helped: (yes, no), confirmed, .. } = *of;
+    let dated = |word: &str, at: Option<Timestamp>| {
+        at.map(|at| format!("{word} {}", clock::date(at))).unwrap_or_default()
+    };
+    let counted = |count: u32, words: &str| match count {
+        0 => String::new(),
+        count => format!("{words} {}", plural(count as usize, "time")),
+    };
+    let parts = [
+        counted(used.given, "given"),
+        counted(used.used, "used"),
+        dated("last used", used.last),
+        counted(yes, "helped"),
+        counted(no, "did not help"),
+        dated("confirmed", confirmed),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// A memory that was removed and is not learned again, as printed by `--json`.
@@ -118,6 +169,16 @@ impl MemoryView<'_> {
         Self { stale: staleness.map(ToString::to_string), ..self }
     }
 
+    /// Adds its age.
+    pub fn aged(self, age: Age) -> Self {
+        Self { age: (age != Age::Fresh).then(|| age.name()), ..self }
+    }
+
+    /// Adds its use by sessions.
+    pub fn used(self, of: &Experience) -> Self {
+        Self { uses: (*of != Experience::default()).then(|| of.into()), ..self }
+    }
+
     /// Adds its state at a time.
     pub fn then(self, state: Option<&StateThen>) -> Self {
         let Some(StateThen { in_force, ended, .. }) = state else { return self };
@@ -142,6 +203,8 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
             held: false,
             from_repository: false,
             stale: None,
+            age: None,
+            uses: None,
             in_force: None,
             ended_facts: Vec::new(),
         }

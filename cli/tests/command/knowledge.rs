@@ -261,3 +261,137 @@ fn numbers_and_connections_of_topics_are_printed() {
     let none = machine.run(&["graph", "--path", "Redis", &short(4)]);
     assert_eq!((none.code, none.stdout.as_str()), (1, "Nothing connects them.\n"));
 }
+
+#[test]
+fn ages_and_use_are_listed_and_shown() {
+    let machine = ready();
+    write(&machine, 1, "2020-03-01T09:00:00Z", "Carts lie in Redis", "");
+    write(&machine, 2, "2020-03-01T09:00:00Z", "Mail is sent at night", "pinned: true\n");
+    write(&machine, 3, "2026-09-01T09:00:00Z", "Carts lie in Valkey", "");
+    machine.ok(&["sync"]);
+    let listed = |age: &str| -> Vec<String> {
+        let listed = machine.run(&["list", "--age", age, "--json"]);
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+        let short = |it: &Value| it["short"].as_str().unwrap().to_owned();
+        listed.as_array().unwrap().iter().map(short).collect()
+    };
+    assert_eq!(listed("fresh"), [short(3)]);
+    assert_eq!(listed("aging"), [] as [String; 0]);
+    assert_eq!(listed("stale"), [short(1), short(2)]);
+    assert_eq!(listed("archive"), [short(1)], "what is pinned stays");
+    let said = machine.ok(&["list"]);
+    assert!(said.contains("Carts lie in Redis [from the repository] [stale]"), "{said}");
+    let numbers = machine.json(&["graph", "--stats", "--json"]);
+    assert_eq!(numbers["staleness"], json!({"aging": 0, "fresh": 1, "stale": 2}));
+
+    let id = "01K9ZZZZZZZZZZZZZZZZZZZZ01";
+    machine
+        .receipt(&json!({"at": "2026-10-02T09:00:00Z", "session": "s", "memories": [{"id": id}]}));
+    machine.at_terminal(&["browse"], &[("leave", "/Redis\r++-uq")]);
+    machine.ok(&["sync"]);
+    let shown = machine.ok(&["show", &short(1)]);
+    assert!(shown.contains("given 1 time, helped 2 times\n"), "{shown}");
+    assert!(shown.contains("age         stale\n"), "{shown}");
+    let shown = machine.json(&["show", &short(1), "--json"]);
+    assert_eq!(shown[0]["uses"], json!({"given": 1, "used": 0, "helped": 2, "did_not_help": 0}));
+    assert_eq!(shown[0]["age"], "stale");
+    assert_eq!(listed("archive"), [] as [String; 0], "it helped");
+}
+
+#[test]
+fn a_synthesis_is_proposed_renewed_and_accepted() {
+    let machine = ready();
+    let add = |title: &str, object: &str| {
+        let fact = format!("cart | has | {object}");
+        machine.ok(&["add", title, "--fact", &fact, "--kind", "fact"]);
+        machine.ok(&["sync"]);
+    };
+    let proposed = || -> Vec<Value> {
+        let waiting = machine.json(&["review", "--json"]);
+        let all = waiting.as_array().unwrap().iter();
+        all.filter(|it| it["kind"] == "synthesis").cloned().collect()
+    };
+    add("Carts lie in Valkey", "Valkey");
+    add("Carts expire after a week", "an expiry");
+    assert_eq!(proposed(), [] as [Value; 0], "two are too few");
+    add("Carts are merged at login", "a merge");
+    let [first] = &proposed()[..] else { panic!("{:?}", proposed()) };
+    assert_eq!(first["title"], "What is known about cart");
+    let body = first["body"].as_str().unwrap();
+    assert!(body.contains("- Carts lie in Valkey.") && body.contains("- Carts expire"), "{body}");
+    let links = first["relations"].as_array().unwrap();
+    assert!(links.len() == 3 && links.iter().all(|link| link["kind"] == "supports"), "{first:#}");
+    assert!(machine.ok(&["graph", "cart"]).contains("What is known about cart"));
+    let pairs = machine.json(&["review", "--json"]);
+    let repeats =
+        |it: &Value| it.get("repeats").is_some_and(|of| !of.as_array().unwrap().is_empty());
+    assert!(!pairs.as_array().unwrap().iter().any(repeats), "it is no copy of its parts");
+    let id = |of: &Value| of["short"].as_str().unwrap().to_owned();
+    machine.ok(&["review", "--accept", &id(first)]);
+    machine.ok(&["sync"]);
+    assert_eq!(proposed(), [] as [Value; 0]);
+    add("Carts have at most 50 lines", "a limit");
+    add("Carts belong to one shop", "a shop");
+    let [second] = &proposed()[..] else { panic!("{:?}", proposed()) };
+    assert_ne!(id(first), id(second));
+    let said = machine.ok(&["show", &id(first)]);
+    assert!(said.contains("status      active\n") && !said.contains("true no longer"), "{said}");
+    machine.ok(&["review", "--accept", &id(second)]);
+    let listed = machine.ok(&["list", "--kind", "synthesis"]);
+    assert!(listed.contains(&id(second)) && !listed.contains(&id(first)), "{listed}");
+    // One that was turned down is not proposed again.
+    let machine = ready();
+    for title in ["Mail is sent at night", "Mail goes through a queue", "Mail has a footer"] {
+        machine.ok(&["add", title, "--fact", &format!("mail | has | {title}")]);
+    }
+    machine.ok(&["sync"]);
+    let waiting = machine.json(&["review", "--json"]);
+    let found = waiting.as_array().unwrap().iter().find(|it| it["kind"] == "synthesis");
+    machine.ok(&["review", "--reject", found.unwrap()["short"].as_str().unwrap()]);
+    machine.ok(&["sync"]);
+    assert!(!machine.ok(&["review", "--json"]).contains("What is known about mail"));
+}
+
+/// Splits a command line into arguments; double quotes hold one together, and `\\|` is the separator of a table's cell.
+fn arguments(line: &str) -> Vec<String> {
+    let line = line.replace("\\|", "|");
+    let pieces = line.split('"').enumerate();
+    let arguments = pieces.flat_map(|(at, piece)| match at % 2 {
+        0 => piece.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![piece.to_owned()],
+    });
+    arguments.collect()
+}
+
+#[test]
+fn each_call_of_another_program_has_a_command_here() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/knowledge.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, table) = page.split_once("## Calls of other programs").unwrap();
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains("`throughline "))
+        .collect();
+    assert!(rows.len() >= 28, "{}", rows.len());
+    for program in ["ferrex `store`", "LocalNest `kg_as_of`", "Lattice `lattice_answer`"] {
+        assert!(rows.iter().any(|row| row.contains(program)), "{program}");
+    }
+    let machine = ready();
+    let added = |title: &str| {
+        let shown = machine.json(&["add", title, "--fact", "cart | has | lines", "--json"]);
+        shown["short"].as_str().unwrap().to_owned()
+    };
+    let (one, two) = (added("Carts are kept in Redis"), added("Carts were kept in files"));
+    for title in ["A cart has at most 50 lines", "Old carts are dropped", "A cart has one owner"] {
+        added(title);
+    }
+    machine.ok(&["sync"]);
+    for row in rows {
+        let (_, command) = row.split_once("`throughline ").unwrap();
+        let command = command.trim_end_matches(['|', ' ', '`']);
+        let command = command.replace("ID2", &two).replace("ID", &one);
+        let arguments = arguments(&command);
+        let said = machine.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(said.code, 0, "{row}\n{}", said.whole());
+    }
+}

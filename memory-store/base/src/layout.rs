@@ -233,6 +233,8 @@ pub struct TreeDir {
     pub second: PathBuf,
     /// State of the memories' files at the last comparison (see the processor's `anchors`).
     pub compared: PathBuf,
+    /// Use of the index's memories by sessions (see `memory_store::uses`).
+    pub uses: PathBuf,
     /// Inbox with the hooks' notes for the processor, one JSON object per line.
     pub inbox: PathBuf,
     /// Progress of the processor (see [`crate::progress`]).
@@ -274,6 +276,7 @@ impl TreeDir {
             thinking: at("thinking"),
             second: at("second.vectors"),
             compared: at("compared.json"),
+            uses: at("uses.json"),
             inbox: at("inbox.jsonl"),
             progress: at("progress"),
             handoff: at("left.json"),

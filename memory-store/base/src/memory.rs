@@ -149,6 +149,19 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// Returns the memories that a synthesis was made from; none for other kinds.
+    pub fn made_from(&self) -> impl Iterator<Item = MemoryId> {
+        let is_synthesis = self.kind == Kind::Synthesis;
+        let links =
+            self.relations.iter().filter(move |link| is_synthesis && link.kind == SUPPORTED);
+        links.map(|link| link.to)
+    }
+}
+
+/// Kind of a link from a synthesis to a memory that it was made from.
+pub const SUPPORTED: &str = "supports";
+
 /// Maximum number of characters of the name of a subagent.
 const AGENT_CHARS_MAX: usize = 80;
 
@@ -412,14 +425,20 @@ impl EntityType {
 impl Entity {
     /// Parses an entry of [`Memory::entities`]. Parentheses that contain no type are part of the name.
     pub fn read(text: &str) -> Self {
+        let (name, of_type) = Self::split(text);
+        Self { name: name.to_owned(), of_type }
+    }
+
+    /// Splits an entry of [`Memory::entities`] into name and type.
+    pub fn split(text: &str) -> (&str, Option<EntityType>) {
         let text = text.trim();
         let typed = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
         let typed = typed.and_then(|(name, of_type)| {
             Some((name.trim_end(), EntityType::from_name(of_type)?)).filter(|it| !it.0.is_empty())
         });
         match typed {
-            Some((name, of_type)) => Self { name: name.to_owned(), of_type: Some(of_type) },
-            None => Self { name: text.to_owned(), of_type: None },
+            Some((name, of_type)) => (name, Some(of_type)),
+            None => (text, None),
         }
     }
 }

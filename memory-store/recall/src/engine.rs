@@ -9,7 +9,7 @@ use crate::rank::candidate::Candidate;
 use crate::rank::lexical::FoundTerms;
 use crate::rank::near_duplicates::{Kept, SAME, likeness};
 use crate::rank::staleness::Staleness;
-use crate::rank::start_rank::{Standing, StartGroup, worth};
+use crate::rank::start_rank::{Age, Standing, StartGroup, worth};
 use crate::rank::trace::{self, CandidateOutcome};
 use crate::rank::{exact, gate, score};
 use crate::render::BRIEF_CHARS;
@@ -221,6 +221,14 @@ impl Recall {
         self.sources.record(at, &entry).ok()?.staleness
     }
 
+    /// Returns the age of an indexed memory.
+    pub fn age(&self, id: MemoryId, now: Timestamp) -> Option<Age> {
+        let at = self.sources.find(id)?;
+        let entry = self.sources.entry(at)?;
+        let record = self.sources.record(at, &entry).ok()?;
+        Some(self.age_of(&entry, &record, now))
+    }
+
     /// Returns whether an earlier hit may be returned again: a memory that may still be injected, or a passage that was
     /// not removed.
     pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
@@ -284,7 +292,9 @@ impl Recall {
                 match self.hit(candidate, query, asked, &mut recalled) {
                     Err(cut) => outcome = cut,
                     Ok(hit) => {
-                        if let Some(better) = kept.duplicate_of(&recalled.hits, &hit) {
+                        let beside = made_of(&hit, &recalled.hits, asked.skip);
+                        let better = beside.or_else(|| kept.duplicate_of(&recalled.hits, &hit));
+                        if let Some(better) = better {
                             (outcome, instead) = (CandidateOutcome::Duplicate, Some(better));
                         } else {
                             best.get_or_insert(candidate.fused);
@@ -319,7 +329,7 @@ impl Recall {
         let gated = asked.gated && !candidate.warns();
         if candidate.entry.has(FLAG_SAID) {
             CandidateOutcome::Said
-        } else if candidate.entry.has(FLAG_HELD) {
+        } else if candidate.entry.has(FLAG_HELD) || candidate.is_proposed_synthesis() {
             CandidateOutcome::Held
         } else if gated && !(asked.is_open && gate::follows(candidate)) {
             CandidateOutcome::Gate
@@ -362,6 +372,15 @@ impl Recall {
     }
 }
 
+/// Returns the hit, or the memory that the session was given before, which a synthesis would repeat, or which is the
+/// synthesis of this hit.
+fn made_of(hit: &Hit, hits: &[Hit], given: &dyn Fn(MemoryId) -> bool) -> Option<MemoryId> {
+    let repeats =
+        |other: &&Hit| hit.made_from.contains(&other.id) || other.made_from.contains(&hit.id);
+    let earlier = hit.made_from.iter().copied().find(|id| given(*id));
+    hits.iter().find(repeats).map(|other| other.id).or(earlier)
+}
+
 /// Parameters of a recall besides the query.
 #[derive(Clone, Copy)]
 struct Conditions<'a> {
@@ -388,4 +407,25 @@ fn put_notes_behind(hits: &mut Vec<Hit>) {
     let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(hits)).collect();
     placed.sort_by_key(|(place, _)| *place);
     hits.extend(placed.into_iter().map(|(_, hit)| hit));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_synthesis_is_not_returned_beside_what_it_was_made_from() {
+        let [one, other, synthesis] = [1, 2, 3].map(|byte| MemoryId([byte; 16]));
+        let hit = |id, made_from: &[MemoryId]| Hit {
+            id,
+            made_from: made_from.to_vec(),
+            ..Hit::of_session(id, Kind::Fact, Timestamp(0))
+        };
+        let (of_one, part) = (hit(synthesis, &[one]), hit(one, &[]));
+        let never = |_| false;
+        assert_eq!(made_of(&of_one, std::slice::from_ref(&part), &never), Some(one));
+        assert_eq!(made_of(&part, std::slice::from_ref(&of_one), &never), Some(synthesis));
+        assert_eq!(made_of(&of_one, &[], &|id| id == one), Some(one), "it was given before");
+        assert_eq!(made_of(&of_one, &[hit(other, &[])], &never), None);
+    }
 }

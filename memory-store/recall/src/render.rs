@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::rank::start_rank::Age;
 use crate::search::hit::Hit;
 use crate::search::sources::Collection;
 
@@ -277,8 +278,6 @@ fn head(hit: &Hit) -> String {
     };
     let draft = if hit.draft { ", pending" } else { "" };
     let date = hit.date.date();
-    let stale = hit.staleness.as_ref().map(|stale| format!(", {}", stale.mark()));
-    let stale = stale.unwrap_or_default();
     let origin = if hit.from_repository { ", from the repository" } else { "" };
     // Superseded or expired memories are returned only for explicit requests for history.
     let over = match (hit.superseded, hit.superseded_by, hit.expired) {
@@ -289,6 +288,11 @@ fn head(hit: &Hit) -> String {
         (true, None, _) => ", replaced".to_owned(),
         (false, _, Some(until)) => format!(", held until {}", until.date()),
         (false, _, None) => String::new(),
+    };
+    let stale = match (&hit.staleness, hit.age) {
+        (Some(stale), _) => format!(", {}", stale.mark()),
+        (None, age) if age != Age::Fresh && over.is_empty() => format!(", {}", age.name()),
+        (None, _) => String::new(),
     };
     let (kind, id) = (hit.kind.name(), hit.id.short());
     let place = format!("- [{whose}{kind} {id}{draft}{over}{origin}{stale}]");

@@ -113,6 +113,8 @@ pub struct Publisher<'a> {
     pub trust: Trust,
     /// Memories whose files changed since they were learned, with the changes. They are labelled and ranked lower.
     pub stale: BTreeMap<MemoryId, Staleness>,
+    /// Effect of the memories' use: change of confidence, and time of the last confirmation or use.
+    pub renewals: BTreeMap<MemoryId, (f32, Option<Timestamp>)>,
     /// Memories from the repository. They are labelled, and withheld if [`Self::trust`] requires a release. They
     /// supersede only each other.
     pub from_repository: BTreeSet<MemoryId>,
@@ -173,6 +175,7 @@ impl<'a> Publisher<'a> {
             trust: Trust::default(),
             from_repository: BTreeSet::new(),
             stale: BTreeMap::new(),
+            renewals: BTreeMap::new(),
             differs: None,
             names: BTreeSet::new(),
             vectors: None,
@@ -438,12 +441,15 @@ impl<'a> Publisher<'a> {
         digest
     }
 
-    /// Labels memories from the repository and memories that differ from others.
+    /// Labels memories from the repository and memories that differ from others, and adds the effect of use.
     fn label(&self, documents: &mut [Document]) {
         for document in documents {
             if let Some(differs) = &self.differs {
                 let differs_from = differs.get(&document.entry.id);
                 document.record.differs_from = differs_from.cloned().unwrap_or_default();
+            }
+            if let Some(&(confidence, renewed)) = self.renewals.get(&document.entry.id) {
+                document.renew(confidence, renewed);
             }
             document.record.from_repository = self.from_repository.contains(&document.entry.id);
         }

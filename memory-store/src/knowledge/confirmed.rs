@@ -208,5 +208,5 @@ impl ConfirmedNames {
 }
 
 fn key(name: &str) -> String {
-    NormalName::of(name).key
+    NormalName::of(name).key.to_string()
 }

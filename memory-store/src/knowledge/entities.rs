@@ -1,13 +1,15 @@
 //! Entities: the things that memories name. Each has one name, although memories may contain it in several spellings.
 //!
-//! A name is resolved in stages: equal normal form; a name that a person joined; similar letters (Jaro-Winkler);
-//! similar meaning (cosine); otherwise it is a new entity. Similarity joins only names with the same words (see
+//! A name is resolved in stages: equal normal form; a name that a person joined; the end of one longer name (see
+//! [`super::ends`]); similar letters (Jaro-Winkler); similar meaning (cosine); otherwise it is a new entity. Similarity joins only names with the same words (see
 //! [`super::name`]): a number, a version or another word always separates two entities until a person joins them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::confirmed::ConfirmedNames;
+use super::ends::{self, NamedParts, Parts};
 use super::facts::named_object;
 use super::name::NormalName;
 use super::predicates::Predicates;
@@ -26,6 +28,8 @@ pub enum JoinedBy {
     Form,
     /// A person joined the name.
     Person,
+    /// The name is the end of one other name.
+    End,
     /// The letters are similar.
     Letters,
     /// The vectors are similar.
@@ -38,6 +42,7 @@ impl JoinedBy {
         match self {
             Self::Form => "same form",
             Self::Person => "joined by a person",
+            Self::End => "its end",
             Self::Letters => "similar letters",
             Self::Meaning => "similar meaning",
         }
@@ -61,6 +66,7 @@ pub fn compare(one: &str, other: &str, by: Similarity<'_>) -> Option<JoinedBy> {
     let (a, b) = (NormalName::of(one), NormalName::of(other));
     match a.key == b.key {
         true => Some(JoinedBy::Form),
+        false if ends::is_end(one, other) => Some(JoinedBy::End),
         false => similar((&a, one), (&b, other), by),
     }
 }
@@ -99,14 +105,14 @@ pub type EntityId = usize;
 pub struct Entities {
     all: Vec<NamedEntity>,
     by_key: HashMap<String, EntityId>,
-    by_text: HashMap<String, EntityId>,
+    by_text: HashMap<String, (EntityId, Arc<NormalName>)>,
     confirmed: ConfirmedNames,
 }
 
 /// All names with the same normal form.
 #[derive(Default)]
 struct FormGroup {
-    normal: Option<NormalName>,
+    normal: Option<Arc<NormalName>>,
     texts: BTreeMap<String, usize>,
     types: BTreeMap<EntityType, usize>,
 }
@@ -118,9 +124,14 @@ impl FormGroup {
 
     /// Returns the most frequent spelling; of equally frequent ones, the first in alphabetical order.
     fn name(&self) -> &str {
-        let best =
-            self.texts.iter().max_by_key(|(text, count)| (**count, Reverse((*text).clone())));
+        let best = self.texts.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)));
         best.map_or("", |(text, _)| text)
+    }
+
+    /// Returns the most frequent type.
+    fn of_type(&self) -> Option<EntityType> {
+        let best = self.types.iter().max_by_key(|(of, count)| (**count, Reverse(**of)));
+        best.map(|(of_type, _)| *of_type)
     }
 }
 
@@ -152,20 +163,29 @@ impl Entities {
         confirmed: &ConfirmedNames,
         by: Similarity<'_>,
     ) -> Self {
-        let mut groups: BTreeMap<String, FormGroup> = BTreeMap::new();
-        let mut keys: HashMap<String, String> = HashMap::new();
+        let mut groups: BTreeMap<Arc<str>, FormGroup> = BTreeMap::new();
+        let mut forms: HashMap<&str, Arc<NormalName>> = HashMap::new();
+        // A name and the same name with a type often have the same form.
+        let mut known: HashMap<(&str, bool), Arc<NormalName>> = HashMap::new();
         for (text, count) in texts {
-            let Entity { name, of_type } = Entity::read(text);
-            let normal = NormalName::of(text);
-            keys.insert(text.to_owned(), normal.key.clone());
+            let (name, of_type) = Entity::split(text);
+            let form = known.entry((name, NormalName::is_code(of_type)));
+            let normal = form.or_insert_with(|| Arc::new(NormalName::of(text))).clone();
             let group = groups.entry(normal.key.clone()).or_default();
-            *group.texts.entry(name).or_default() += count;
+            match group.texts.get_mut(name) {
+                Some(known) => *known += count,
+                None => drop(group.texts.insert(name.to_owned(), count)),
+            }
             of_type.into_iter().for_each(|it| *group.types.entry(it).or_default() += count);
             // The spelling that permits similarity and has more words represents the group.
-            let rank = |it: &NormalName| (it.is_exact, Reverse(it.words.len()), it.words.clone());
-            if group.normal.as_ref().is_none_or(|known| rank(&normal) < rank(known)) {
-                group.normal = Some(normal);
+            let is_better = |known: &NormalName| {
+                let rank = |it: &NormalName| (it.is_exact, Reverse(it.words.len()));
+                (rank(&normal), &normal.words) < (rank(known), &known.words)
+            };
+            if group.normal.as_deref().is_none_or(is_better) {
+                group.normal = Some(normal.clone());
             }
+            forms.insert(text, normal);
         }
         let leaders = leaders(&groups, confirmed, by);
         let mut entities = Self { confirmed: confirmed.clone(), ..Self::default() };
@@ -173,11 +193,7 @@ impl Entities {
         for leader in leaders.values().map(|(leader, _)| leader).collect::<BTreeSet<_>>() {
             ids.insert(leader, entities.all.len());
             let (name, of_type) = match groups.get(*leader) {
-                Some(group) => {
-                    let best =
-                        group.types.iter().max_by_key(|(of, count)| (**count, Reverse(**of)));
-                    (group.name().to_owned(), best.map(|(of_type, _)| *of_type))
-                }
+                Some(group) => (group.name().to_owned(), group.of_type()),
                 None => (String::new(), None),
             };
             let chosen = confirmed.chosen(leader).map(str::to_owned);
@@ -194,9 +210,9 @@ impl Entities {
                 entity.others.insert(text.clone(), *stage);
             }
         }
-        for (text, key) in keys {
-            if let Some(&id) = entities.by_key.get(&key) {
-                entities.by_text.insert(text, id);
+        for (text, form) in forms {
+            if let Some(&id) = entities.by_key.get(&*form.key) {
+                entities.by_text.insert(text.to_owned(), (id, form));
             }
         }
         entities
@@ -209,11 +225,23 @@ impl Entities {
 
     /// Finds the entity of a name.
     pub fn find(&self, name: &str) -> Option<EntityId> {
-        self.by_text.get(name).copied().or_else(|| {
-            let key = NormalName::of(name).key;
-            let found = self.by_key.get(&key).copied();
-            found.or_else(|| self.by_key.get(self.confirmed.root(&key)).copied())
-        })
+        self.by_text.get(name).map(|(id, _)| *id).or_else(|| self.find_form(&NormalName::of(name)))
+    }
+
+    fn find_form(&self, form: &NormalName) -> Option<EntityId> {
+        let found = self.by_key.get(&*form.key).copied();
+        found.or_else(|| self.by_key.get(self.confirmed.root(&form.key)).copied())
+    }
+
+    /// Finds the entity of a name, and returns the normal form of the name.
+    pub(super) fn find_with_form(&self, name: &str) -> (Option<EntityId>, Arc<NormalName>) {
+        match self.by_text.get(name) {
+            Some((id, form)) => (Some(*id), form.clone()),
+            None => {
+                let form = Arc::new(NormalName::of(name));
+                (self.find_form(&form), form)
+            }
+        }
     }
 
     /// Returns up to `max` names of entities that have a word in common with `name`, for a message.
@@ -235,15 +263,15 @@ impl Entities {
 /// Returns the leading form of each normal form, with the stage that joined them. A form joins the first one that it
 /// resembles among the more frequent forms, but never a form that itself joined another: similarity is not transitive.
 fn leaders<'g>(
-    groups: &'g BTreeMap<String, FormGroup>,
+    groups: &'g BTreeMap<Arc<str>, FormGroup>,
     confirmed: &'g ConfirmedNames,
     by: Similarity<'_>,
 ) -> BTreeMap<&'g str, (&'g str, JoinedBy)> {
     let mut order: Vec<(&str, &FormGroup)> =
-        groups.iter().map(|(key, group)| (key.as_str(), group)).collect();
+        groups.iter().map(|(key, group)| (&**key, group)).collect();
     // Names that a person decided about come first, so that misspellings follow them.
     let is_decided = |key: &str| confirmed.root(key) != key || confirmed.chosen(key).is_some();
-    order.sort_by_key(|(key, group)| (!is_decided(key), Reverse(group.count()), *key));
+    order.sort_by_cached_key(|(key, group)| (!is_decided(key), Reverse(group.count()), *key));
     let mut leaders: BTreeMap<&str, (&str, JoinedBy)> = BTreeMap::new();
     let mut blocks: HashMap<String, Vec<(&str, &FormGroup)>> = HashMap::new();
     for &(key, group) in &order {
@@ -266,7 +294,7 @@ fn leaders<'g>(
         let is_root = leaders.contains_key(key) || confirmed.chosen(key).is_some();
         let others = if is_root { &[][..] } else { &block[..] };
         let joined = others.iter().take(COMPARED_MAX).find_map(|(other, leader)| {
-            let theirs = leader.normal.as_ref()?;
+            let theirs = leader.normal.as_deref()?;
             let (root, _) = *leaders.get(other)?;
             if confirmed.are_apart(key, other) || confirmed.are_apart(key, root) {
                 return None;
@@ -282,5 +310,38 @@ fn leaders<'g>(
             }
         }
     }
+    join_ends(groups, confirmed, &mut leaders);
     leaders
+}
+
+/// Joins names that are the end of one other name, with all names that were joined to them.
+fn join_ends<'g>(
+    groups: &'g BTreeMap<Arc<str>, FormGroup>,
+    confirmed: &ConfirmedNames,
+    leaders: &mut BTreeMap<&'g str, (&'g str, JoinedBy)>,
+) {
+    let is_long = |text: &String| text.contains(['/', '.', '#']) || text.contains("::");
+    if !groups.values().flat_map(|group| group.texts.keys()).any(is_long) {
+        return;
+    }
+    let names = groups.iter().filter_map(|(key, group)| {
+        Some(NamedParts { key, parts: Parts::of(group.name())?, of_type: group.of_type() })
+    });
+    let root = |key: &'g str| leaders.get(key).map_or(key, |(leader, _)| *leader);
+    // A name that a person chose stays.
+    let may_join = |key: &str, other: &str| {
+        confirmed.chosen(key).is_none()
+            && confirmed.root(key) == key
+            && !confirmed.are_apart(key, other)
+    };
+    let owners = ends::owners(names.collect(), root, may_join);
+    for (key, (leader, stage)) in &mut *leaders {
+        let first = *leader;
+        while let Some(owner) = owners.get(leader) {
+            *leader = owner;
+        }
+        if *leader != first && *key == first {
+            *stage = JoinedBy::End;
+        }
+    }
 }

@@ -156,9 +156,8 @@ impl FactBook {
                 let Some(subject) = entities.find(&fact.subject) else { continue };
                 let predicate = predicates.read(&fact.predicate);
                 let (object, version) = split_version(&fact.object, &predicate.group);
-                let (thing, form) = objects
-                    .entry(object)
-                    .or_insert_with(|| (entities.find(object), Arc::new(NormalName::of(object))));
+                let (thing, form) =
+                    objects.entry(object).or_insert_with(|| entities.find_with_form(object));
                 book.statements.push(Statement {
                     memory: memory.id,
                     place,

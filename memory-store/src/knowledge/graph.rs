@@ -1,7 +1,8 @@
 //! The graph of memories, entities, files, sessions and commits as of a time. Its edges are derived from the fields of
 //! memories and from session records.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use petgraph::Direction;
 pub use petgraph::graph::NodeIndex;
@@ -81,7 +82,7 @@ pub struct Node {
 pub struct Link {
     /// Name of the relation: a predicate group, `names`, `about`, `learned in`, `supersedes`, or the kind of a link
     /// between memories.
-    pub what: String,
+    pub what: Cow<'static, str>,
     /// Start of a fact's validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
@@ -121,6 +122,8 @@ pub struct Graph {
     by_key: HashMap<NodeKey, NodeIndex>,
     /// Position of each node when sorted by kind and label.
     ranks: Vec<usize>,
+    /// Pairs of a memory and a name in it. There are so many that a search for each edge would be slow.
+    names: HashSet<(NodeIndex, NodeIndex)>,
 }
 
 /// A node that was reached, with the edge through which it was reached.
@@ -176,14 +179,14 @@ impl Graph {
             };
             let subject = graph.entity(statement.subject, entities, &places);
             let object = graph.entity(thing, entities, &places);
-            let what = statement.predicate.group.replace('_', " ");
+            let what = statement.predicate.group.replace('_', " ").into();
             let (from, memory) = (Some(statement.from), Some(statement.memory));
             graph.link(subject, object, Link { what, from, memory });
         }
         for statement in book.statements.iter().filter(|statement| statement.holds_at(at)) {
             let subject = graph.entity(statement.subject, entities, &places);
             if let Some(&memory) = graph.by_key.get(&NodeKey::Memory(statement.memory)) {
-                graph.link_once(memory, subject, "names");
+                graph.name(memory, subject);
             }
         }
         let mut works: Vec<&&SessionWork> = sessions.values().collect();
@@ -237,7 +240,7 @@ impl Graph {
         let node = self.by_key[&NodeKey::Memory(memory.id)];
         for id in memory.entities.iter().filter_map(|name| entities.find(name)) {
             let entity = self.entity(id, entities, places);
-            self.link_once(node, entity, "names");
+            self.name(node, entity);
         }
         for path in &memory.paths {
             let file = self.file(path.path.trim_end_matches('/'));
@@ -328,10 +331,17 @@ impl Graph {
         }
     }
 
+    fn name(&mut self, memory: NodeIndex, entity: NodeIndex) {
+        if self.names.insert((memory, entity)) {
+            self.link(memory, entity, Link { what: "names".into(), from: None, memory: None });
+        }
+    }
+
     fn link_once(&mut self, from: NodeIndex, to: NodeIndex, what: &str) {
         let is_there = self.graph.edges_connecting(from, to).any(|edge| edge.weight().what == what);
         if !is_there {
-            self.link(from, to, Link { what: what.to_owned(), from: None, memory: None });
+            let what = Cow::Owned(what.to_owned());
+            self.link(from, to, Link { what, from: None, memory: None });
         }
     }
 

@@ -4,6 +4,7 @@
 //! stored. The inputs are memories and plain descriptions of sessions; this module reads no transcript and no clock.
 
 pub mod confirmed;
+mod ends;
 pub mod entities;
 pub mod facts;
 pub mod graph;

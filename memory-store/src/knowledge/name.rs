@@ -5,16 +5,18 @@
 //! limit, because "Redis 6" and "Redis 7", or "api server" and "api gateway", are near each other by every measure.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use super::ends;
 use crate::memory::{Entity, EntityType};
 use crate::text::{folded, rarity, term_of};
 
 /// Other usual names of widely known things, in normal form, each with the form that replaces it.
 const WELL_KNOWN: [(&str, &str); 24] = [
     ("amazonwebservice", "aws"),
-    ("continuousintegration", "ci"),
     ("commandlineinterface", "cli"),
     ("contentsecuritypolicy", "csp"),
+    ("continuousintegration", "ci"),
     ("gha", "githubaction"),
     ("golang", "go"),
     ("googlecloudplatform", "gcp"),
@@ -30,8 +32,8 @@ const WELL_KNOWN: [(&str, &str); 24] = [
     ("postgre", "postgresql"),
     ("psql", "postgresql"),
     ("py", "python"),
-    ("reactjs", "react"),
     ("rabbit", "rabbitmq"),
+    ("reactjs", "react"),
     ("ts", "typescript"),
     ("vscode", "visualstudiocode"),
     ("vuejs", "vue"),
@@ -57,8 +59,8 @@ const ABBREVIATIONS: [(&str, &str); 34] = [
     ("fn", "function"),
     ("impl", "implementation"),
     ("lib", "library"),
-    ("mgr", "manager"),
     ("mgmt", "management"),
+    ("mgr", "manager"),
     ("msg", "message"),
     ("num", "number"),
     ("param", "parameter"),
@@ -85,7 +87,7 @@ const SPELLING_CHARS_MIN: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NormalName {
     /// Key that is equal for equal names.
-    pub(super) key: String,
+    pub(super) key: Arc<str>,
     /// Words of the name, sorted, without fillers. Empty for a path.
     pub(super) words: Vec<String>,
     /// True for a name from code, in which every letter is significant.
@@ -95,24 +97,30 @@ pub(super) struct NormalName {
 impl NormalName {
     /// Returns the normal form of a name, which may contain its type: `Redis (service)`.
     pub(super) fn of(text: &str) -> Self {
-        let Entity { name, of_type } = Entity::read(text);
-        let name = folded(&name);
+        let (name, of_type) = Entity::split(text);
+        let name = folded(name);
         let name = name.trim_matches(|c: char| c.is_whitespace() || "\"'`“”«»".contains(c));
         let name = name.strip_suffix("()").unwrap_or(name);
         if name.contains('/') && !name.contains(char::is_whitespace) {
             let path = name.strip_prefix("./").unwrap_or(name).trim_end_matches('/');
-            return Self { key: path.to_lowercase(), words: Vec::new(), is_exact: true };
+            return Self { key: path.to_lowercase().into(), words: Vec::new(), is_exact: true };
         }
-        let is_code =
-            matches!(of_type, Some(EntityType::File | EntityType::Symbol | EntityType::Setting));
+        // A file name has no plural. `Vue.js` may also be the name of a library.
+        let extension = ends::extension(name).map(|(_, extension)| extension);
+        let is_file = extension.is_some_and(|extension| extension != "js");
+        if is_file {
+            let words = split(name, true);
+            return Self { key: name.to_lowercase().into(), words, is_exact: true };
+        }
+        let is_code = extension.is_some() || Self::is_code(of_type);
         let is_exact =
             is_code || name.contains("::") || name.contains('_') || name.starts_with(['-', '.']);
         let take = |humps: bool| {
             let mut words = split(name, humps);
             if !is_exact {
-                words.iter_mut().for_each(|word| *word = usual(word));
+                words.iter_mut().for_each(usual);
             }
-            let is_filler = |word: &String| FILLERS.contains(&word.as_str());
+            let is_filler = |word: &String| word.len() <= 3 && FILLERS.contains(&word.as_str());
             if !words.iter().all(is_filler) {
                 words.retain(|word| !is_filler(word));
             }
@@ -122,9 +130,10 @@ impl NormalName {
         let plain = take(false);
         let mut key = joined(&plain);
         let is_plain = !name.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
-        let mut words = if is_plain { plain.clone() } else { take(true) };
-        if let Some((_, known)) = WELL_KNOWN.iter().find(|(other, _)| *other == key && !is_exact) {
-            (key, words) = ((*known).to_owned(), vec![(*known).to_owned()]);
+        let mut words = if is_plain { plain } else { take(true) };
+        let may_be_known = !is_exact || extension.is_some();
+        if let Some(known) = listed(&WELL_KNOWN, &key).filter(|_| may_be_known) {
+            (key, words) = (known.to_owned(), vec![known.to_owned()]);
         }
         if key.is_empty() {
             key = name.to_lowercase();
@@ -134,7 +143,12 @@ impl NormalName {
             key.insert(0, '.');
         }
         words.sort();
-        Self { key, words, is_exact }
+        Self { key: key.into(), words, is_exact }
+    }
+
+    /// Returns whether names of this type are names from code.
+    pub(super) const fn is_code(of_type: Option<EntityType>) -> bool {
+        matches!(of_type, Some(EntityType::File | EntityType::Symbol | EntityType::Setting))
     }
 
     /// Returns a key that is equal for all names which [`Self::may_be`] may accept: the first letter of each word, and
@@ -189,43 +203,59 @@ pub(super) fn has_digit(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
+/// Returns the entry of a sorted list.
+fn listed(list: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
+    let at = list.binary_search_by_key(&word, |(short, _)| short).ok()?;
+    Some(list[at].1)
+}
+
 /// Splits a name into words in lower case at signs. If `humps`, also splits before capitals and between letters and
 /// digits. `1.38` is one word.
 pub(super) fn split(name: &str, humps: bool) -> Vec<String> {
-    let chars: Vec<char> = name.chars().collect();
-    let mut words = vec![String::new()];
-    for (at, &c) in chars.iter().enumerate() {
-        let before = at.checked_sub(1).map(|at| chars[at]);
-        let after = chars.get(at + 1).copied();
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut before = None;
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        let after = chars.peek().copied();
+        let last = before.replace(c);
         let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-        let is_inner = c == '.' && is_digit(before) && is_digit(after)
+        let is_inner = c == '.' && is_digit(last) && is_digit(after)
             // The signs in C++ and C# belong to the names.
-            || matches!(c, '+' | '#') && before.is_some_and(|c| c.is_alphanumeric() || c == '+');
+            || matches!(c, '+' | '#') && last.is_some_and(|c| c.is_alphanumeric() || c == '+');
         if !c.is_alphanumeric() && !is_inner {
             // An apostrophe does not end a word.
-            if c != '\'' {
-                words.push(String::new());
+            if c != '\'' && !word.is_empty() {
+                words.push(std::mem::take(&mut word));
             }
             continue;
         }
-        let is_hump = c.is_uppercase()
-            && before.is_some_and(|before| {
-                before.is_lowercase()
-                    || before.is_uppercase() && after.is_some_and(char::is_lowercase)
-            });
-        let word = words.last().map_or("", String::as_str);
+        let is_hump = || {
+            c.is_uppercase()
+                && last.is_some_and(|before| {
+                    before.is_lowercase()
+                        || before.is_uppercase() && after.is_some_and(char::is_lowercase)
+                })
+        };
         // `k8s`, `s3` and `v2` are each one word.
-        let is_number = word.len() > 1
-            && (c.is_ascii_digit() && word.ends_with(char::is_alphabetic)
-                || c.is_alphabetic() && is_digit(before) && after.is_some_and(char::is_alphabetic));
-        if humps && (is_hump || is_number) {
-            words.push(String::new());
+        let is_number = || {
+            word.len() > 1
+                && (c.is_ascii_digit() && word.ends_with(char::is_alphabetic)
+                    || c.is_alphabetic()
+                        && is_digit(last)
+                        && after.is_some_and(char::is_alphabetic))
+        };
+        if humps && !word.is_empty() && (is_hump() || is_number()) {
+            words.push(std::mem::take(&mut word));
         }
-        if let Some(word) = words.last_mut() {
-            word.extend(c.to_lowercase());
+        match c.is_ascii() {
+            true => word.push(c.to_ascii_lowercase()),
+            false => word.extend(c.to_lowercase()),
         }
     }
-    words.retain(|word| !word.is_empty());
+    if !word.is_empty() {
+        words.push(word);
+    }
     words
 }
 
@@ -241,33 +271,37 @@ fn joined(words: &[String]) -> String {
     key
 }
 
-/// Returns the usual form of a word, which is the full word for an abbreviation, and the singular.
-fn usual(word: &str) -> String {
-    if let Some(version) =
-        word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    {
-        return version.to_owned();
+/// Replaces a word by its usual form, which is the full word for an abbreviation, and the singular.
+fn usual(word: &mut String) {
+    if word.starts_with('v') && word.as_bytes().get(1).is_some_and(u8::is_ascii_digit) {
+        word.remove(0);
+        return;
     }
-    let whole = |word: &str| {
-        let found = ABBREVIATIONS.iter().find(|(short, _)| *short == word);
-        found.map(|(_, whole)| (*whole).to_owned())
-    };
-    let singular = singular(word);
-    whole(word).or_else(|| whole(&singular)).unwrap_or(singular)
+    let whole = listed(&ABBREVIATIONS, word);
+    if whole.is_none() {
+        make_singular(word);
+    }
+    if let Some(whole) = whole.or_else(|| listed(&ABBREVIATIONS, word)) {
+        whole.clone_into(word);
+    }
 }
 
-fn singular(word: &str) -> String {
+fn make_singular(word: &mut String) {
+    if word.len() > 4 && word.ends_with("ies") {
+        word.truncate(word.len() - 3);
+        word.push('y');
+        return;
+    }
     let is_plural = word.len() >= 4
         && word.ends_with('s')
-        && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
-    let stem = match word.strip_suffix("ies") {
-        Some(stem) if word.len() > 4 => return format!("{stem}y"),
-        _ if is_plural => &word[..word.len() - 1],
-        _ => word,
-    };
+        && !["ss", "us", "is", "js"].iter().any(|end| word.ends_with(end));
+    if is_plural {
+        word.pop();
+    }
     // The singular of "caches" ends in e, that of "batches" does not.
-    let has_e = ["che", "she", "xe", "sse"].iter().any(|end| stem.ends_with(end));
-    (if has_e { &stem[..stem.len() - 1] } else { stem }).to_owned()
+    if ["che", "she", "xe", "sse"].iter().any(|end| word.ends_with(end)) {
+        word.pop();
+    }
 }
 
 /// Returns whether one of two words is a misspelling of the other: one letter in the middle differs, or two letters are
@@ -306,4 +340,15 @@ fn is_misspelt(one: &str, other: &str) -> bool {
 
 fn ends_twice_or_with_e(word: &[char]) -> bool {
     matches!(word, [.., 'e']) || matches!(word, [.., a, b] if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        assert!(WELL_KNOWN.is_sorted_by_key(|(name, _)| name));
+        assert!(ABBREVIATIONS.is_sorted_by_key(|(short, _)| short));
+    }
 }

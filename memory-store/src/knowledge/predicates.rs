@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use crate::settings::KnowledgeSettings;
 use crate::text::folded;
@@ -119,7 +120,7 @@ const NEGATIONS: [&str; 8] =
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Predicate {
     /// Name of the group, or the predicate's own words if it is in no group.
-    pub group: String,
+    pub group: Arc<str>,
     /// True if the predicate negates the statement.
     pub is_negated: bool,
     /// True if only one value is true at a time.
@@ -185,7 +186,7 @@ impl Predicates {
         });
         let group = group.unwrap_or_else(|| words.join("_"));
         let is_single = self.single.contains(&group);
-        Predicate { group, is_negated, is_single }
+        Predicate { group: group.into(), is_negated, is_single }
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{CONTRADICTS, Statement, Verdict, judge};
 use crate::id::MemoryId;
+use crate::kind::Kind;
 use crate::memory::{Memory, Status};
 use crate::reviewed::Reviewed;
 use crate::time::Timestamp;
@@ -45,6 +46,8 @@ pub fn undecided<'m>(
     current.retain(|memory| {
         matches!(memory.status, Status::Active | Status::Held)
             && memory.superseded_by.is_none()
+            // It repeats the memories that it was made from.
+            && memory.kind != Kind::Synthesis
             && !replaced.contains(&memory.id)
             && !memory.is_expired(now)
     });

@@ -1,21 +1,23 @@
-//! Sessions that relied on a memory and ended well, which confirms that it is still valid.
-//!
-//! The rule: hooks gave the session the memory, it edited one of the memory's files afterwards, no command was left
-//! failing at its end, and the file was not changed since.
+//! Sessions that used a memory: hooks gave it to the session, which edited one of its files afterwards or ran its
+//! command, and left no command failing at its end. If the file was not changed since, that also confirms that the
+//! memory is still valid.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use memory_store::layout::TreeDir;
+use memory_store::passed_commands::PassedCommand;
+use memory_store::store::Stored;
 use memory_store::time::DAY_MS;
-use memory_store::{MemoryId, Timestamp};
+use memory_store::uses::{Use, Uses};
+use memory_store::{Memory, MemoryId, Timestamp};
 use serde::Deserialize;
 
 use crate::state::State;
 
 /// Number of days whose receipts are searched.
-const DAYS: i64 = 14;
+const DAYS: i64 = 30;
 /// Maximum size of one day's receipts that is searched.
 const DAY_BYTES_MAX: u64 = 8 << 20;
 /// Quiet time after which a session counts as ended.
@@ -38,8 +40,7 @@ pub fn sessions(state: &State, now: Timestamp) -> EndedSessions {
         let (_, left) = session.left.as_ref()?;
         let is_well = left.failing.is_none() && now.0 - left.last.0 >= QUIET_MS;
         let edited = session.edited.clone();
-        (is_well && !edited.is_empty())
-            .then(|| (left.session.clone(), EndedSession { last: left.last, edited }))
+        is_well.then(|| (left.session.clone(), EndedSession { last: left.last, edited }))
     });
     ended.collect()
 }
@@ -71,25 +72,71 @@ pub fn confirmed(
     if sessions.is_empty() || memories.is_empty() {
         return confirmed;
     }
+    each_given(tree, now, |id, of, at| {
+        let (Some(session), Some(paths)) = (sessions.get(of), memories.get(&id)) else { return };
+        let relied = |path: &String| {
+            session.edited.get(path).is_some_and(|edited| *edited >= at)
+                && modified(path).is_some_and(|modified| modified <= session.last)
+        };
+        if paths.iter().any(relied) {
+            let known = confirmed.entry(id).or_insert(session.last);
+            *known = session.last.max(*known);
+        }
+    });
+    confirmed
+}
+
+/// Counts the use of memories by the sessions of a working tree. `known` is the result of the last count.
+pub fn count(
+    tree: &TreeDir,
+    sessions: &EndedSessions,
+    memories: &[Stored],
+    commands: &[PassedCommand],
+    known: &Uses,
+    now: Timestamp,
+) -> Uses {
+    let there: BTreeMap<MemoryId, &Memory> =
+        memories.iter().map(|stored| (stored.memory.id, &stored.memory)).collect();
+    let mut uses: Uses = there
+        .keys()
+        .filter_map(|id| Some((*id, Use { last: Some(known.get(id)?.last?), ..Use::default() })))
+        .collect();
+    let ran = |memory: &Memory, of: &str, at: Timestamp| {
+        memory.command.as_ref().is_some_and(|its| {
+            let is_its = |it: &&PassedCommand| it.line == its.line && it.folder == its.directory;
+            let ran = commands.iter().find(is_its);
+            ran.is_some_and(|ran| ran.session == of && ran.last >= at)
+        })
+    };
+    let (mut given, mut used) = (HashSet::new(), HashSet::new());
+    each_given(tree, now, |id, of, at| {
+        let Some(memory) = there.get(&id) else { return };
+        let counts = uses.entry(id).or_default();
+        counts.given += u32::from(given.insert((id, of.to_owned())));
+        let Some(session) = sessions.get(of) else { return };
+        let is_edited = memory
+            .paths
+            .iter()
+            .any(|path| session.edited.get(&path.path).is_some_and(|edited| *edited >= at));
+        if (is_edited || ran(memory, of, at)) && used.insert((id, of.to_owned())) {
+            counts.used += 1;
+            counts.last = counts.last.max(Some(session.last));
+        }
+    });
+    uses
+}
+
+/// Calls a function for each memory in the receipts of the last days, with the session and the time.
+fn each_given(tree: &TreeDir, now: Timestamp, mut given: impl FnMut(MemoryId, &str, Timestamp)) {
     for day in 0..DAYS {
         let date = Timestamp(now.0 - day * DAY_MS).date();
         let Ok(file) = File::open(tree.receipts(&date)) else { continue };
         for line in BufReader::new(file.take(DAY_BYTES_MAX)).split(b'\n').map_while(Result::ok) {
             // A torn line costs that line.
             let Ok(receipt) = serde_json::from_slice::<ReceiptLine>(&line) else { continue };
-            let Some(session) = sessions.get(&receipt.session) else { continue };
             for GivenMemories { id } in receipt.memories {
-                let Some(paths) = memories.get(&id) else { continue };
-                let relied = |path: &String| {
-                    session.edited.get(path).is_some_and(|edited| *edited >= receipt.at)
-                        && modified(path).is_some_and(|modified| modified <= session.last)
-                };
-                if paths.iter().any(relied) {
-                    let known = confirmed.entry(id).or_insert(session.last);
-                    *known = session.last.max(*known);
-                }
+                given(id, &receipt.session, receipt.at);
             }
         }
     }
-    confirmed
 }

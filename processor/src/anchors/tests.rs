@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -6,7 +6,9 @@ use memory_store::file::MemoryFile;
 use memory_store::handoff::LeftSession;
 use memory_store::identity::Mode;
 use memory_store::memory::{PathRef, SaidBy};
+use memory_store::recall::start_rank::Age;
 use memory_store::recall::{Recall, Search};
+use memory_store::uses::Use;
 
 use super::*;
 use crate::for_tests::{NOW, Project, git, git_at};
@@ -340,6 +342,7 @@ fn a_person_confirms_a_memory_until_its_file_changes_again() {
 #[test]
 fn a_session_confirms_what_it_was_given_edited_and_left_passing() {
     let at = |minutes: i64| Timestamp(NOW.0 + minutes * 60_000);
+    let used = Cell::new((0, 0));
     let check = |failing: Option<&str>, edited: Timestamp, looked: Timestamp, ended: Timestamp| {
         let mut bench = AnchoredProject::new();
         bench.write("a.rs", 0..40);
@@ -371,13 +374,81 @@ fn a_session_confirms_what_it_was_given_edited_and_left_passing() {
         };
         bench.state.sessions.insert("s".to_owned(), session);
         bench.now = looked;
-        bench.published(id).is_none()
+        let is_confirmed = bench.published(id).is_none();
+        let counted = uses::read(&bench.project.dirs.tree(bench.root()))[&id];
+        used.set((counted.given, counted.used));
+        assert_eq!(counted.last, (counted.used > 0).then_some(ended));
+        is_confirmed
     };
     assert!(check(None, at(10), at(120), at(20)));
+    assert_eq!(used.get(), (1, 1));
     assert!(!check(Some("cargo test"), at(10), at(120), at(20)), "something was left failing");
+    assert_eq!(used.get(), (1, 0));
     assert!(!check(None, at(4), at(120), at(20)), "it was given afterwards");
+    assert_eq!(used.get(), (1, 0));
     assert!(!check(None, at(10), at(40), at(20)), "it may go on");
+    assert_eq!(used.get(), (1, 0));
     assert!(!check(None, at(7), at(120), at(8)), "somebody changed the file since");
+    assert_eq!(used.get(), (1, 1), "it was used, but is not confirmed");
+}
+
+#[test]
+fn use_and_reports_move_rank_and_age() {
+    let mut bench = AnchoredProject::new();
+    let old = Timestamp(NOW.0 - 400 * DAY_MS);
+    let ids = [1, 2, 3].map(|number| bench.remember(number, Kind::Command, old, &[]));
+    let folder = bench.root().join(".throughline/memories");
+    let bodies =
+        ["Amber kettles sing at dawn.", "Wide rivers carry barges.", "Cold forges cool slowly."];
+    for (number, body) in (1..).zip(bodies) {
+        let path = folder.join(format!("{number}.md"));
+        let text = fs::read_to_string(&path).unwrap().replace("It is so.", body);
+        let text = text.replace(title(number), &format!("Tests of the shop {number}{number}"));
+        let command = "command:\n  line: make test\n  directory: .\n  exit_status: 0\n  passed: 2\n  last: 2026-01-01T00:00:00Z\n";
+        let command = if number == 2 { command } else { "" };
+        let text = text.replace("confidence: 1.0", "confidence: 0.5");
+        let kind = format!("kind: command\n{command}");
+        fs::write(path, text.replacen("kind: command\n", &kind, 1)).unwrap();
+    }
+    let tree = bench.project.dirs.tree(bench.root());
+    let receipts = tree.receipts(&NOW.date());
+    fs::create_dir_all(receipts.parent().unwrap()).unwrap();
+    let given = format!(
+        "{{\"at\":\"{NOW}\",\"session\":\"s\",\"memories\":[{{\"id\":\"{}\"}}]}}\n",
+        ids[1]
+    );
+    fs::write(receipts, given).unwrap();
+    let last = Timestamp(NOW.0 + 1000);
+    let ran = PassedCommand {
+        line: "make test".to_owned(),
+        folder: ".".to_owned(),
+        sessions: 1,
+        last,
+        session: "s".to_owned(),
+        ..PassedCommand::default()
+    };
+    write_json(&bench.home().commands, &vec![ran]).unwrap();
+    let left = LeftSession { session: "s".to_owned(), last, ..LeftSession::default() };
+    let session = SessionState { left: Some((String::new(), left)), ..SessionState::default() };
+    bench.state.sessions.insert("s".to_owned(), session);
+    bench.now = Timestamp(NOW.0 + 3 * 60 * 60_000);
+    Reviewed::change(&bench.home(), |reviewed| reviewed.note_use(ids[0], false)).unwrap();
+    bench.publish();
+    let recall = Recall::open(&bench.project.dirs, &bench.project.tree, None);
+    let search = Search { text: "tests of the shop".to_owned(), ..Search::default() };
+    let found = recall.search(&search, bench.now).hits;
+    let confidence = |id| {
+        let hit = found.iter().find(|hit| hit.id == id).unwrap();
+        (hit.confidence * 100.0).round() as i32
+    };
+    assert_eq!(ids.map(confidence), [45, 55, 50]);
+    assert_eq!(found.iter().map(|hit| hit.id).collect::<Vec<_>>(), [ids[1], ids[2], ids[0]]);
+    let ages = ids.map(|id| recall.age(id, bench.now).unwrap());
+    assert_eq!(ages, [Age::Aging, Age::Fresh, Age::Aging]);
+    // The time of the use outlives its receipt.
+    fs::remove_file(tree.receipts(&NOW.date())).unwrap();
+    bench.publish();
+    assert_eq!(uses::read(&tree)[&ids[1]], Use { given: 0, used: 0, last: Some(last) });
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub mod near;
 pub mod relation;
 mod same;
 mod supersede;
+pub mod synthesis;
 pub mod touched;
 
 use memory_store::memory::{PathRef, Source, Status};

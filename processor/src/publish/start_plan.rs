@@ -43,6 +43,8 @@ pub struct MemoryStates<'a> {
     pub pulled: &'a BTreeSet<MemoryId>,
     /// Memories that a newer, different memory replaces until a person decides.
     pub displaced: &'a BTreeSet<MemoryId>,
+    /// Effect of the memories' use: change of confidence, and time of the last confirmation or use.
+    pub renewals: &'a BTreeMap<MemoryId, (f32, Option<Timestamp>)>,
     /// Returns whether a memory is withheld, because of quarantine or because it requires a release. A withheld memory
     /// is not planned unless it is pinned. The function is slow, so it is called only for candidates that pass all
     /// other checks.
@@ -60,7 +62,7 @@ pub fn plan(
     now: Timestamp,
 ) -> Vec<MemoryId> {
     let recent = recent_files(stored, touched);
-    let MemoryStates { said, stale, pulled, displaced, is_held } = *known;
+    let MemoryStates { said, stale, pulled, displaced, renewals, is_held } = *known;
     // A memory from the repository must not replace another memory.
     let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
     let mut superseded = superseded(own.map(|stored| &stored.memory), now);
@@ -85,7 +87,15 @@ pub fn plan(
             }
             let stale = change.is_some();
             let from_repository = pulled.contains(&stored.memory.id);
-            let standing = Standing { stale, from_repository, ..Standing::from(&stored.memory) };
+            let plain = Standing::from(&stored.memory);
+            let (change, renewed) = renewals.get(&stored.memory.id).copied().unwrap_or_default();
+            let standing = Standing {
+                stale,
+                from_repository,
+                confidence: (plain.confidence + change).clamp(0.0, 1.0),
+                when: renewed.unwrap_or(plain.when).max(plain.when),
+                ..plain
+            };
             let group = StartGroup::of(&standing)?;
             let is_near = || stored.memory.paths.iter().any(|path| recent.contains(&path.path));
             let belongs = match group {
@@ -212,7 +222,9 @@ mod tests {
         const NONE_STALE: &BTreeMap<MemoryId, Staleness> = &BTreeMap::new();
         const NONE_PULLED: &BTreeSet<MemoryId> = &BTreeSet::new();
         let displaced = NONE_PULLED;
-        MemoryStates { said, stale: NONE_STALE, pulled: NONE_PULLED, displaced, is_held }
+        const NO_RENEWALS: &BTreeMap<MemoryId, (f32, Option<Timestamp>)> = &BTreeMap::new();
+        let renewals = NO_RENEWALS;
+        MemoryStates { said, stale: NONE_STALE, pulled: NONE_PULLED, displaced, renewals, is_held }
     }
 
     fn stored(number: u8, kind: Kind, title: &str, days_ago: i64) -> Stored {

@@ -1,18 +1,22 @@
 //! The step of a sync that makes memories of the drafts of all sessions.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use memory_store::embed::Table;
 use memory_store::knowledge::{Knowledge, KnowledgeOptions};
+use memory_store::ledger::Ledger;
+use memory_store::memory::Status;
 use memory_store::reviewed::Reviewed;
-use memory_store::{Memory, MemoryId};
+use memory_store::succession::superseded;
+use memory_store::trust::Trust;
+use memory_store::{Kind, Memory, MemoryId};
 
 use super::context::SyncContext;
 use super::kept;
 use super::mine::SessionQuestions;
 use super::models::Models;
 use crate::consolidate::touched::Work;
-use crate::consolidate::{self, Mined, Relations, memory_id, ordered};
+use crate::consolidate::{self, Mined, Relations, memory_id, ordered, synthesis};
 use crate::extract::draft::Draft;
 use crate::llm::AskWhen;
 use crate::mining::{LATER, MinedFile};
@@ -57,6 +61,7 @@ pub(super) fn consolidate(
     let project = context.options.tree.project;
     outcome.memories = consolidate::consolidate(project, &all, &context.settings, &relations);
     end_facts(context, &mut outcome.memories);
+    add_syntheses(context, &mut outcome.memories);
     if relations.missing == 0 && !relations.asked.is_empty() {
         let there = outcome.memories.iter().map(|memory| memory.id).chain(relations.kept.clone());
         let links = relations.links(&there.collect());
@@ -97,6 +102,51 @@ fn end_facts(context: &SyncContext<'_>, memories: &mut [Memory]) {
             fact.to.get_or_insert(end);
         }
     }
+}
+
+/// Adds syntheses of the memories of each name. Of a memory whose file was edited, the file counts; one that a person
+/// removed or turned down does not count, nor does one of the repository.
+fn add_syntheses(context: &SyncContext<'_>, memories: &mut Vec<Memory>) {
+    let settings = &context.settings;
+    if !settings.kinds.is_empty() && !settings.kinds.contains(&Kind::Synthesis) {
+        return;
+    }
+    let Some(store) = kept::store(context) else { return };
+    let (Ok(trust), Ok(ledger), Ok(listing)) =
+        (Trust::of(&store, settings), Ledger::open(&context.home), store.list())
+    else {
+        return;
+    };
+    let redactor = store.redactor(settings);
+    let of_files: BTreeMap<MemoryId, Option<Memory>> = listing
+        .memories
+        .iter()
+        .map(|stored| {
+            let is_own = !trust.is_from_repository(stored);
+            (stored.memory.id, is_own.then(|| redactor.redacted(&stored.memory)))
+        })
+        .collect();
+    let derived = memories.iter().filter(|memory| {
+        !of_files.contains_key(&memory.id) && ledger.tombstone(memory.id).is_none()
+    });
+    let all: Vec<&Memory> = of_files.values().flatten().chain(derived).collect();
+    let replaced = superseded(all.iter().copied(), context.options.now);
+    let counts = |memory: &&&Memory| synthesis::counts(memory) && !replaced.contains(&memory.id);
+    let parts: Vec<&Memory> = all.iter().filter(counts).copied().collect();
+    let is_accepted =
+        |memory: &&&Memory| memory.kind == Kind::Synthesis && memory.status == Status::Active;
+    let accepted: Vec<&Memory> = all.iter().filter(is_accepted).copied().collect();
+    let table = Table::installed(context.dirs());
+    let options = KnowledgeOptions {
+        settings: &settings.knowledge,
+        confirmed: &store.names().0,
+        embed: &|text| table.as_ref()?.embed(text).ok().flatten(),
+        hold_both: &|_, _| false,
+    };
+    let entities = Knowledge::of(&parts, &options).entities;
+    let project = context.options.tree.project;
+    let made = synthesis::syntheses(project, &parts, &accepted, &entities);
+    memories.extend(made);
 }
 
 /// Returns the work of sessions, in the order of their time. A session that a model has not read to its end is left

@@ -93,6 +93,8 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
         add(&file_listing_stamp::of_folder(folder));
     }
     add(&file_listing_stamp::of_file(&context.home.ledger));
+    // A person or a model may have reported about a memory's use.
+    add(&file_listing_stamp::of_file(&context.home.reviewed));
     // A person may have decided about a value in memories.
     add(&file_listing_stamp::of_file(&context.home.known_secrets));
     let dirs = context.dirs();

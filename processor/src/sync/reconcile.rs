@@ -6,15 +6,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use memory_store::Memory;
 use memory_store::layout::Tree;
 use memory_store::ledger::Ledger;
-use memory_store::memory::{HeldFor, SaidBy};
+use memory_store::memory::{HeldFor, SaidBy, Status};
 use memory_store::migrate::{self, Site};
 use memory_store::reconcile::{self, Desired, GitState, Outcome, SourceState};
 use memory_store::settings::Settings;
 use memory_store::store::Store;
 use memory_store::trust::Trust;
+use memory_store::{Kind, Memory};
 
 use super::context::SyncContext;
 use super::fingerprint::{Around, of_trees};
@@ -94,6 +94,12 @@ pub(super) fn reconcile(
     let source_state =
         |memory: &Memory| match lost::source_state(context, state, (memory, mined), &lost) {
             SourceState::Read if is_wish_of_another_reader(memory, settings) => SourceState::Lost,
+            // One that a person accepted stays when there are more memories.
+            SourceState::Read
+                if memory.kind == Kind::Synthesis && memory.status == Status::Active =>
+            {
+                SourceState::Lost
+            }
             state => state,
         };
     let files = reconcile::reconcile(

@@ -194,7 +194,7 @@ impl BrowseSource {
 
     /// Searches memories.
     pub fn find(&self, text: &str) -> Result<Vec<MemoryId>> {
-        search::as_typed(text, &self.known.recall, self.stores.world.now)
+        search::as_typed(text, &self.known.used.recall, self.stores.world.now)
     }
 
     /// Executes an effect; returns a sentence about it.
@@ -254,6 +254,7 @@ impl BrowseSource {
             Act::Accept | Act::Keep => self.decide(&name, LearnedWord::Keep, out)?,
             Act::Forget => self.decide(&name, LearnedWord::Drop, out)?,
             Act::Edit => self.decide(&name, LearnedWord::Edit, out)?,
+            Act::Helped(helped) => learned::note_use(&self.stores, id, helped, out)?,
             Act::Restore => restore::one(&self.stores.world, &name, out)?,
             Act::Release => {
                 // Releases the text as it was shown: later changes of its file stay withheld.
@@ -269,7 +270,7 @@ impl BrowseSource {
 
     fn decide(&self, name: &str, word: LearnedWord, out: &mut dyn std::io::Write) -> Result {
         let (_, stored) = self.stores.find(name)?;
-        let is_stale = self.known.recall.staleness(stored.memory.id).is_some();
+        let is_stale = self.known.used.recall.staleness(stored.memory.id).is_some();
         let how = (self.waits(&stored)?, is_stale);
         learned::decide(&self.stores, &stored, how, word, out).map(drop)
     }

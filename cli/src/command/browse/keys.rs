@@ -33,6 +33,7 @@ pub const OF_MEMORIES: [KeyHelp; 15] = [
     ("o", "open its file in an editor"),
     ("s", "choose what replaces it"),
     ("d", "forget it (asks)"),
+    ("+ -", "it helped, it did not"),
     ("u", "undo the last decision"),
     ("", ""),
     ("K", "filter: next kind"),
@@ -40,7 +41,6 @@ pub const OF_MEMORIES: [KeyHelp; 15] = [
     ("C", "filter: next scope"),
     ("P", "filter: type a path"),
     ("X", "no filter"),
-    ("", ""),
 ];
 
 /// Returns the keys of the last line, most important first.

@@ -119,6 +119,8 @@ pub enum Act {
     Open,
     /// Archives it.
     Forget,
+    /// Counts that it helped, or that it did not.
+    Helped(bool),
 }
 
 impl Act {
@@ -512,6 +514,8 @@ impl BrowseState {
             'e' => Act::Edit,
             'o' => Act::Open,
             'd' => Act::Forget,
+            '+' => Act::Helped(true),
+            '-' => Act::Helped(false),
             's' => return self.start_replace(),
             _ => return None,
         };
@@ -535,7 +539,9 @@ impl BrowseState {
                 self.show_message("It was accepted before: y notes that it holds.", true);
             }
             Act::Forget | Act::Accept | Act::Release => self.asked = Some(Effect::Act(act, id)),
-            Act::Keep | Act::Restore | Act::Edit => return Some(Effect::Act(act, id)),
+            Act::Keep | Act::Restore | Act::Edit | Act::Helped(_) => {
+                return Some(Effect::Act(act, id));
+            }
         }
         None
     }

@@ -170,14 +170,14 @@ fn the_help_fits_80_columns_and_24_rows() {
     │/           search as you type         o           open its file in an editor │
     │  Enter     back to the list           s           choose what replaces it    │
     │  Esc       end the search             d           forget it (asks)           │
-    │Enter       zoom the preview           u           undo the last decision     │
-    │Ctrl-D, -U  scroll the preview                                                │
-    │Ctrl-R      read everything again      K           filter: next kind          │
-    │Ctrl-Z      to the shell; `fg` returns S           filter: next status        │
-    │?           these keys                 C           filter: next scope         │
-    │q, Esc      leave                      P           filter: type a path        │
-    │                                       X           no filter                  │
-    │            any key closes this                                               │
+    │Enter       zoom the preview           + -         it helped, it did not      │
+    │Ctrl-D, -U  scroll the preview         u           undo the last decision     │
+    │Ctrl-R      read everything again                                             │
+    │Ctrl-Z      to the shell; `fg` returns K           filter: next kind          │
+    │?           these keys                 S           filter: next status        │
+    │q, Esc      leave                      C           filter: next scope         │
+    │                                       P           filter: type a path        │
+    │            any key closes this        X           no filter                  │
     └──────────────────────────────────────────────────────────────────────────────┘
 
 
@@ -385,6 +385,8 @@ fn keys_on_a_memory_ask_for_what_fits_it() {
     let act = |act, number| (Some(Effect::Act(act, id(number))), String::new());
     assert_eq!(on(0, "y"), act(Act::Keep, 1));
     assert_eq!(on(3, "ay"), act(Act::Accept, 4));
+    assert_eq!(on(0, "+"), act(Act::Helped(true), 1));
+    assert_eq!(on(0, "-"), act(Act::Helped(false), 1));
     assert_eq!(on(0, "e"), act(Act::Edit, 1));
     assert_eq!(on(0, "o"), act(Act::Open, 1));
     assert_eq!(on(1, "ry"), act(Act::Release, 2));

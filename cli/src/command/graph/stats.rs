@@ -8,7 +8,7 @@ use memory_store::knowledge::Graph;
 use memory_store::knowledge::facts::Conflict;
 use memory_store::knowledge::time::History;
 use memory_store::memory::{EntityType, Memory};
-use memory_store::time::DAY_MS;
+use memory_store::recall::start_rank::Age;
 use serde::Serialize;
 
 use crate::failure::Result;
@@ -128,17 +128,11 @@ fn numbers(
     let standing: Vec<&&Memory> =
         memories.iter().filter(|memory| history.was_in_force(memory, at)).collect();
     let recall = stores.recall();
-    let mut staleness = BTreeMap::from([("fresh", 0), ("aging", 0), ("stale", 0)]);
+    let mut staleness = BTreeMap::from(Age::ALL.map(|age| (age.name(), 0)));
     for memory in &standing {
-        let days = (at.0 - memory.when().0).max(0) / DAY_MS;
-        let half_life = i64::from(stores.settings.half_life_days(memory.kind).max(1));
-        let state = match days / half_life {
-            _ if recall.staleness(memory.id).is_some() => "stale",
-            0 => "fresh",
-            1 => "aging",
-            _ => "stale",
-        };
-        *staleness.entry(state).or_default() += 1;
+        let by_date = || Age::of(memory.kind, memory.when(), &stores.settings, at);
+        let age = recall.age(memory.id, at).unwrap_or_else(by_date);
+        *staleness.entry(age.name()).or_default() += 1;
     }
     KnowledgeNumbers {
         as_of: at,

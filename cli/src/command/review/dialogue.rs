@@ -40,6 +40,7 @@ enum ReviewWord {
     Settle(PairVerdict),
     Learned(LearnedWord),
     Supersede,
+    Helped(bool),
 }
 
 /// A key of the dialogue.
@@ -78,9 +79,11 @@ impl ReviewQuestion {
             Self::Held(_) => "[r]elease  [d]rop",
             Self::Pair(_) => "[b]oth hold  [1] only the first  [2] only the second",
             Self::Learned(item) if item.waits => {
-                "[a]ccept  stay [p]rivate  [e]dit  [d]rop  [s]upersede"
+                "[a]ccept  stay [p]rivate  [e]dit  [d]rop  [s]upersede  helped [+] or not [-]"
             }
-            Self::Learned(_) => "[y]es, it holds  [e]dit  [d]rop  [s]upersede",
+            Self::Learned(_) => {
+                "[y]es, it holds  [e]dit  [d]rop  [s]upersede  helped [+] or not [-]"
+            }
         }
     }
 
@@ -98,6 +101,8 @@ impl ReviewQuestion {
             (Self::Learned(_), 'e') => ReviewWord::Learned(LearnedWord::Edit),
             (Self::Learned(_), 'd') => ReviewWord::Learned(LearnedWord::Drop),
             (Self::Learned(_), 's') => ReviewWord::Supersede,
+            (Self::Learned(_), '+') => ReviewWord::Helped(true),
+            (Self::Learned(_), '-') => ReviewWord::Helped(false),
             _ => return None,
         })
     }
@@ -295,6 +300,10 @@ impl Dialogue<'_> {
                     let Some(newer) = newer else { return Ok(false) };
                     learned::supersede(stores, &item.stored, item.waits, newer, out).map(|()| true)
                 }
+                // The question stays open.
+                (ReviewQuestion::Learned(item), ReviewWord::Helped(helped)) => {
+                    learned::note_use(stores, item.stored.memory.id, helped, out).map(|()| false)
+                }
                 _ => Ok(false),
             });
         match done {
@@ -343,6 +352,7 @@ impl ReviewWord {
             Self::Learned(LearnedWord::Leave) => "stays private",
             Self::Learned(LearnedWord::Drop) => "dropped",
             Self::Supersede => "replaced",
+            Self::Helped(_) => "reported",
             Self::Learned(LearnedWord::Edit) => "edited",
         }
     }

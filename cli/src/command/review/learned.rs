@@ -48,6 +48,14 @@ pub fn confirm(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
     Ok(())
 }
 
+/// Counts a report of a person that a memory helped, or that it did not. The next sync changes its rank.
+pub fn note_use(stores: &Stores, id: MemoryId, helped: bool, out: &mut dyn Write) -> Result {
+    note(&stores.project, |reviewed| reviewed.note_use(id, helped))?;
+    let word = if helped { "It helped" } else { "It did not help" };
+    writeln!(out, "{word}: {}", paint(NAME, id.short()))?;
+    Ok(())
+}
+
 /// A memory to review.
 pub struct LearnedItem {
     /// The memory.

@@ -95,7 +95,8 @@ pub fn run(
         memory: MemoryView::from(stored)
             .held(stores.held_as(stored)?.is_some())
             .labelled(stores.labels()?(stored))
-            .stale(recall.staleness(id).as_ref()),
+            .stale(recall.staleness(id).as_ref())
+            .aged(recall.age(id, stores.world.now).unwrap_or_default()),
         given: given(stores, id, count),
         prompts: prompts
             .into_iter()

@@ -79,6 +79,8 @@ impl Document {
             turn: 0,
             touched: Vec::new(),
             staleness: None,
+            renewed: None,
+            made_from: memory.made_from().collect(),
             from_repository: false,
             differs_from: memory
                 .relations
@@ -89,6 +91,12 @@ impl Document {
         };
         let (confidence, pinned) = (memory.confidence, memory.pinned);
         Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)
+    }
+
+    /// Adds the effect of a memory's use: a change of its confidence, and the time of its last confirmation or use.
+    pub fn renew(&mut self, confidence: f32, renewed: Option<Timestamp>) {
+        self.entry.confidence = confidence_byte(self.entry.confidence() + confidence);
+        self.record.renewed = renewed.filter(|at| *at > self.entry.when);
     }
 
     /// Returns the commands that a gotcha, a fix or a failed approach is about, to match prompts that name one of them.
@@ -136,7 +144,7 @@ impl Document {
             length: 0,
             checksum: 0,
             when,
-            confidence: (confidence.clamp(0.0, 1.0) * 255.0).round() as u8,
+            confidence: confidence_byte(confidence),
             kind: kind as u8,
             flags,
             before: 0,
@@ -391,3 +399,6 @@ pub fn is_glob(path: &str) -> bool {
 
 /// Key of globs in a path map.
 pub(crate) const GLOB_KEY: u64 = 1;
+fn confidence_byte(confidence: f32) -> u8 {
+    (confidence.clamp(0.0, 1.0) * 255.0).round() as u8
+}

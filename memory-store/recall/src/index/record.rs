@@ -177,6 +177,10 @@ pub struct Record {
     pub from_repository: bool,
     /// Earlier memories that this one contradicts, until a user decides which is true.
     pub differs_from: Vec<MemoryId>,
+    /// Time when the memory was last confirmed or used, if that is later than its event.
+    pub renewed: Option<Timestamp>,
+    /// For a synthesis: the memories that it was made from.
+    pub made_from: Vec<MemoryId>,
 }
 
 /// Numbers of the fields, which are never reused.
@@ -209,6 +213,8 @@ mod tag {
     pub(crate) const TOUCHED: u64 = 26;
     pub(crate) const DIFFERS_FROM: u64 = 27;
     pub(crate) const TOPIC: u64 = 28;
+    pub(crate) const RENEWED: u64 = 29;
+    pub(crate) const MADE_FROM: u64 = 30;
 }
 
 impl Record {
@@ -295,6 +301,10 @@ impl Record {
             put_field(out, tag::DIFFERS_FROM, &id.0);
         }
         put_text(out, tag::TOPIC, self.topic.as_deref().unwrap_or_default());
+        put_number(out, tag::RENEWED, self.renewed.map_or(0, |at| at.0));
+        for id in self.made_from.iter().take(REPEATED_MAX) {
+            put_field(out, tag::MADE_FROM, &id.0);
+        }
     }
 
     /// Decodes a record; `None` if it is invalid. Fields of later versions are skipped.
@@ -350,6 +360,8 @@ impl Record {
             tag::FROM_REPOSITORY => self.from_repository = number(value)? != 0,
             tag::TOUCHED => self.touched.push(text(value)?),
             tag::TOPIC => self.topic = Some(text(value)?),
+            tag::RENEWED => self.renewed = Some(Timestamp(number(value)?)),
+            tag::MADE_FROM => self.made_from.push(MemoryId(value.try_into().ok()?)),
             tag::DIFFERS_FROM => self.differs_from.push(MemoryId(value.try_into().ok()?)),
             _ => {}
         }
@@ -478,6 +490,8 @@ mod tests {
                 target: Some("src/c.rs".into()),
             }),
             from_repository: true,
+            renewed: Some(Timestamp(11)),
+            made_from: vec![MemoryId([8; 16])],
         };
         let mut bytes = Vec::new();
         record.encode(&mut bytes);

@@ -1,6 +1,6 @@
 //! Candidates: documents that share a feature with a query, and their scores.
 
-use crate::index::record::{Entry, FLAG_PINNED, FLAG_SUPERSEDED};
+use crate::index::record::{Entry, FLAG_DRAFT, FLAG_PINNED, FLAG_SUPERSEDED};
 use crate::index::vectors::Near;
 use crate::query::{Query, Term};
 use crate::search::sources::{At, Sources};
@@ -112,6 +112,11 @@ impl Candidate {
     /// Returns whether the memory is the digest of a session.
     pub(crate) fn is_digest(&self) -> bool {
         self.entry.kind == Kind::Session as u8
+    }
+
+    /// Returns whether the memory is a synthesis that no person accepted. Only an explicit search returns it.
+    pub(crate) fn is_proposed_synthesis(&self) -> bool {
+        self.entry.kind == Kind::Synthesis as u8 && self.entry.has(FLAG_DRAFT)
     }
 
     /// Returns why the candidate matches, for display.

@@ -67,6 +67,44 @@ pub(crate) fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: T
     (-age_days / settings.half_life_days(kind).max(1) as f32).exp2()
 }
 
+/// Age of a memory in half-lives of its kind, since it was learned, confirmed or last used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Age {
+    /// At most one half-life.
+    #[default]
+    Fresh,
+    /// At most two half-lives.
+    Aging,
+    /// More than two half-lives, or there is evidence that the memory is out of date.
+    Stale,
+}
+
+impl Age {
+    /// All ages, the youngest first.
+    pub const ALL: [Self; 3] = [Self::Fresh, Self::Aging, Self::Stale];
+
+    /// Returns the age of a memory without evidence that it is out of date. A wish is valid until it is withdrawn, and
+    /// a session's results are of the past, so these do not age.
+    pub fn of(kind: Kind, renewed: Timestamp, settings: &Settings, now: Timestamp) -> Self {
+        let score = freshness(kind, renewed, settings, now);
+        match score {
+            _ if kind.is_wish() || kind == Kind::Session => Self::Fresh,
+            _ if score >= 0.5 => Self::Fresh,
+            _ if score >= 0.25 => Self::Aging,
+            _ => Self::Stale,
+        }
+    }
+
+    /// Returns the name for display.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Aging => "aging",
+            Self::Stale => "stale",
+        }
+    }
+}
+
 /// Part of a session-start block; parts are in this order. Rules are first, because no prompt names them. Decisions,
 /// working commands and warnings about the files that were last changed follow. All other memories are returned when a
 /// prompt, a file or an error matches them. Memories shown at the start are not shown again.
@@ -149,6 +187,18 @@ mod tests {
         assert!((worth(&stale, &settings, now) - 0.1).abs() < 1e-6);
         let pinned = Standing { pinned: true, confidence: 0.0, ..gotcha };
         assert!(worth(&pinned, &settings, now) >= 1.0);
+    }
+
+    #[test]
+    fn a_memory_ages_with_the_half_life_of_its_kind_and_a_wish_does_not() {
+        let now = Timestamp(1_000 * DAY_MS);
+        let age = |kind, days: i64| {
+            Age::of(kind, Timestamp(now.0 - days * DAY_MS), &Settings::default(), now)
+        };
+        assert_eq!([30, 31, 61].map(|days| age(Kind::Fix, days)), Age::ALL);
+        assert_eq!([180, 181, 361].map(|days| age(Kind::Fact, days)), Age::ALL);
+        assert_eq!([365, 366, 731].map(|days| age(Kind::Command, days)), Age::ALL);
+        assert_eq!(age(Kind::Preference, 900), Age::Fresh);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::sources::Collection;
 use crate::rank::staleness::Staleness;
+use crate::rank::start_rank::Age;
 use crate::rank::trace::Traced;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
@@ -64,6 +65,10 @@ pub struct Hit {
     pub from_repository: bool,
     /// Evidence that the memory is stale, if any.
     pub staleness: Option<Staleness>,
+    /// For a synthesis: the memories that it was made from.
+    pub made_from: Vec<MemoryId>,
+    /// Age of a memory; a passage has none.
+    pub age: Age,
     /// For a fix: the error signatures.
     pub signatures: Vec<String>,
     /// Id of the session in which the statement was made.
@@ -141,6 +146,8 @@ impl Hit {
             held: false,
             from_repository: false,
             staleness: None,
+            made_from: Vec::new(),
+            age: Age::Fresh,
             signatures: Vec::new(),
             session: None,
             turn: 0,

@@ -11,11 +11,12 @@ use super::sources::{Asker, At, Collection, Sources};
 use crate::custom_embedder::Ask;
 use crate::embed::{Embed, SharedTransformer, Table, Transformer};
 use crate::index::journal::KnownJournals;
-use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
+use crate::index::record::{Entry, FLAG_HELD, FLAG_STALE, FLAG_SUPERSEDED, Record};
 use crate::query::Query;
 use crate::rank::candidate::Candidate;
 use crate::rank::nearest::Probe;
 use crate::rank::second_space::Asking;
+use crate::rank::start_rank::Age;
 use crate::rank::trace::CandidateOutcome;
 use memory_store_base::error::Error;
 use memory_store_base::fs::file_stamp::{Stamp, Stamps};
@@ -263,7 +264,21 @@ impl Recall {
         let held = self.holds(candidate, &record);
         let undecided = self.undecided(candidate.entry.id, &record);
         let collection = self.sources.collection(candidate.at);
-        Ok(Hit { held, undecided, expired, ..hit(candidate, record, file, collection) })
+        let age = match collection.is_of_sessions() {
+            true => Age::Fresh,
+            false => self.age_of(&candidate.entry, &record, now),
+        };
+        Ok(Hit { held, undecided, expired, age, ..hit(candidate, record, file, collection) })
+    }
+
+    /// Returns the age of a memory, of which evidence that it is out of date is a part.
+    pub(crate) fn age_of(&self, entry: &Entry, record: &Record, now: Timestamp) -> Age {
+        let renewed = record.renewed.unwrap_or(entry.when);
+        match entry.kind_of() {
+            _ if entry.has(FLAG_STALE) => Age::Stale,
+            Some(kind) => Age::of(kind, renewed, &self.sources.settings, now),
+            None => Age::Fresh,
+        }
     }
 
     /// Returns the other memories of a memory's undecided pairs, with their titles. Withheld memories are not included.
@@ -373,6 +388,8 @@ pub(crate) fn hit(
         held: entry.has(FLAG_HELD),
         from_repository: record.from_repository,
         staleness: record.staleness,
+        made_from: record.made_from,
+        age: Age::Fresh,
         signatures: record.signatures,
         session: record.session,
         turn: record.turn,
