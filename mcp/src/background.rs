@@ -2,15 +2,14 @@
 //! processes before its end, and settings may change.
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::Child;
 use std::time::Duration;
 
-use memory_store::background::{PROGRAM, has_unprocessed, is_passed_on, is_running};
-use memory_store::fs::process::in_own_group;
+use memory_store::background::{PROGRAM, has_unprocessed, is_running, sync_command};
 use memory_store::mode::Mode;
 use memory_store::recall::Recall;
-use memory_store::{ProjectId, format_version};
+use memory_store::format_version;
 
 use crate::environment::ServerEnvironment;
 
@@ -47,30 +46,18 @@ impl Background {
         if idle {
             return Ok(false);
         }
-        self.children.push(start(program, tree.project)?);
+        let mut command = sync_command(program, tree.project, std::env::vars_os());
+        self.children.push(command.spawn()?);
         Ok(true)
     }
-}
-
-/// Starts the processor in a separate process group without our streams: stdout is the client's protocol, and the
-/// client waits until its pipes are closed.
-fn start(program: &Path, project: ProjectId) -> io::Result<Child> {
-    let mut command = Command::new(program);
-    command
-        .args(["sync", "--project", &project.to_string(), "--background"])
-        .env_clear()
-        .envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    in_own_group(&mut command).spawn()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
+    use std::path::Path;
 
-    use memory_store::Timestamp;
+    use memory_store::{ProjectId, Timestamp};
     use memory_store::index::build::{Content, Publisher};
     use memory_store::layout::by_path_record;
     use memory_store::progress::Progress;
