@@ -110,6 +110,8 @@ fn run(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let mut state = State::read(&context.home);
     let mut handoffs = Handoffs::begin(&context);
     context.sessions.archive.sweep();
+    // Older versions stored a set of all keys of records.
+    let _ = std::fs::remove_file(context.home.mined.join("keys.set"));
     heal::remove_unwanted(&context);
     typed_commands::carry_out(options.dirs, options.tree, &context.settings, options.now)?;
     let mut collection = collect::collect(&context, &mut state, &mut handoffs)?;
@@ -222,7 +224,7 @@ impl SyncRun<'_> {
     /// read; else `None`.
     fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Option<Vec<MinedFile>>> {
         let (context, state) = (&self.context, &mut self.state);
-        let ownership = context.holders(state).decide_with(&mut state.keys);
+        let ownership = context.holders(state).ownership();
         let mut known = mine::known(context, state, &ownership);
         mine::note_pending(context, state, &known, changed)?;
         let mined = mine::mine(context, state, &ownership, &mut known, &mut self.models)?;
