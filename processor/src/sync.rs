@@ -15,18 +15,18 @@ mod consolidate;
 mod context;
 mod custom_embedder;
 mod expire;
-mod facts;
 mod fingerprint;
 mod handoffs;
 mod heal;
+mod hidden_names;
 mod kept;
 mod left_out;
 mod lost;
 mod mine;
 mod models;
-mod names;
 mod options;
 mod packs;
+mod postponed_changes;
 mod prepare;
 mod publish;
 mod reconcile;
@@ -36,8 +36,8 @@ mod same_texts;
 mod secrets;
 mod settle;
 mod stage;
+mod tree_facts;
 mod unchanged;
-mod withheld;
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -67,8 +67,8 @@ pub(crate) use prepare::{PreparedSync, prepare};
 use publish::PublishOutcome;
 
 pub use options::SyncOptions;
+pub use postponed_changes::postponed_changes;
 pub use report::SyncReport;
-pub use withheld::withheld;
 
 /// Brings a project up to date.
 pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
