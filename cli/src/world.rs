@@ -231,7 +231,7 @@ impl World {
         }
         let why = why.unwrap_or("it is another folder, or another user's");
         let root = tree.main_root.display();
-        let message = format!("{root} is not the folder that was vouched for: {why}");
+        let message = format!("{root} is not the folder that you trusted: {why}");
         let id = &tree.project.to_string()[..PROJECT_CHARS];
         Err(Failure::new(message).code(exit::NOT_SET_UP).hint(format!(
             "Nothing of it is read. If it is the same project, run `throughline link {id}`; if it is another one, `throughline init`."

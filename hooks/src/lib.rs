@@ -7,7 +7,6 @@
 
 pub mod append;
 pub mod arena;
-pub mod background;
 pub mod deadline;
 pub mod event;
 pub mod hook;
@@ -23,10 +22,11 @@ pub mod receipt;
 pub mod reinject;
 pub mod run;
 pub mod session;
+pub mod spawn_processor;
 pub mod spelling;
 pub mod start;
-pub mod stop;
 pub mod tool;
+pub mod turn_end;
 pub mod unknown_folder;
 pub mod unreadable;
 pub mod untrusted_tree;

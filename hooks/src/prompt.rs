@@ -13,7 +13,7 @@ use crate::inbox;
 use crate::inject::{self, AskedPrompt, UnclaimedHits};
 use crate::notice;
 use crate::output::HookOutput;
-use crate::{start, stop};
+use crate::{start, turn_end};
 
 /// Sources of prompts that people wrote, in a terminal or an editor.
 const PEOPLE: [&str; 2] = ["user", "sdk"];
@@ -57,7 +57,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
         }
     }
     // This precedes the other steps, because a damaged index may leave no time after them.
-    stop::heal_index(hook);
+    turn_end::heal_index(hook);
     notice::expect_injection(hook, &mut session, settings.notice);
     let begun = start::with_prompt(hook, &recall, &mut session);
     hits.retain(|hit| !session.has(hit.id));

@@ -23,7 +23,7 @@ use crate::output::HookOutput;
 use crate::reinject;
 use crate::session::{GivenBlock, GivenMemory, HookSession, PendingChanges};
 use crate::unreadable::{self, is_denied};
-use crate::{inbox, notice, stop};
+use crate::{inbox, notice, turn_end};
 
 /// Last line of the block, for each name that Claude Code may assign to the MCP server; see [`more`].
 const MORE: [&str; 2] = [
@@ -90,7 +90,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
     };
     let is_due = hook.is_moved || hook.index_is_due() || files_came(hook);
     if awaited.is_none() && is_due && hook.may_write() {
-        hook.attempt("processor", stop::start_processor(hook));
+        hook.attempt("processor", turn_end::start_processor(hook));
     }
     let notices = [
         notice::of_newer(hook),
@@ -141,7 +141,7 @@ fn start_processor(hook: &Hook) -> Option<u64> {
     if !Progress::read(&hook.state.progress).leaves(noted_bytes) {
         return None;
     }
-    hook.attempt("processor", stop::start_processor(hook)).map(|()| noted_bytes)
+    hook.attempt("processor", turn_end::start_processor(hook)).map(|()| noted_bytes)
 }
 
 /// Returns whether files were added to the memory folder since the processor last ran, for example by a pull. The index

@@ -14,7 +14,7 @@ use crate::notice;
 use crate::output::HookOutput;
 use crate::session::HookSession;
 use crate::spelling::relative;
-use crate::stop;
+use crate::turn_end;
 
 /// Name of the tool that runs commands.
 const SHELL: &str = "Bash";
@@ -104,7 +104,7 @@ fn recall(
         budget_tokens = budget_tokens.min(inject::PASSAGE_TOKENS);
     }
     let how = AskedPrompt { with, budget_tokens, below: "", unclaimed };
-    stop::heal_index(hook);
+    turn_end::heal_index(hook);
     let injection = inject::memories(hook, &mut session, hits, &how);
     injection.into_output(hook, &mut session, Some(query), settings)
 }

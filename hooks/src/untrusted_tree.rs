@@ -7,7 +7,7 @@ use memory_store_base::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 use crate::event::EventKind;
 use crate::hook::Hook;
 use crate::output::HookOutput;
-use crate::stop;
+use crate::turn_end;
 
 /// Returns the output for an event in a working tree that is not the trusted folder.
 pub fn answer(hook: &Hook) -> HookOutput {
@@ -27,7 +27,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
         return HookOutput { message, ..HookOutput::default() };
     }
     if UntrustedTree::read(&state.untrusted_tree_told).filter(is_this).is_none() {
-        hook.attempt("processor", stop::start_processor(hook));
+        hook.attempt("processor", turn_end::start_processor(hook));
     }
     HookOutput::default()
 }
@@ -35,7 +35,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
 fn message(hook: &Hook, why: &str) -> String {
     let root = hook.tree.main_root.display();
     format!(
-        "Throughline: {root} is not the folder that was vouched for: {why}. Nothing of it is read. \
+        "Throughline: {root} is not the folder that you trusted: {why}. Its memories are not read. \
          Try `throughline status`."
     )
 }

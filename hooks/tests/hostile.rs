@@ -235,7 +235,7 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
     };
     fs::write(&world.state().untrusted_tree, strange.text()).unwrap();
     let said = world.run(SESSION_START, &start).stdout();
-    assert!(said.contains("is not the folder that was vouched for: for a test"), "{said}");
+    assert!(said.contains("is not the folder that you trusted: for a test"), "{said}");
     assert!(said.contains("systemMessage") && !said.contains("throughline-memory"), "{said}");
     for (hook, payload) in payloads(&world, "u") {
         world.run_silently(hook, &payload);

@@ -6,12 +6,12 @@
 
 mod arguments;
 pub mod backend;
-pub mod background;
 pub mod environment;
 mod input;
 pub mod local;
 mod printed;
 mod processor;
+pub mod processor_starter;
 pub mod prompts;
 mod request;
 pub mod server;

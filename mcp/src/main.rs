@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use mcp::background::{Background, LOOK_EVERY};
 use mcp::environment::ServerEnvironment;
 use mcp::local::Local;
+use mcp::processor_starter::{LOOK_EVERY, ProcessorStarter};
 use memory_store::build;
 use memory_store::fs::private_folders;
 use memory_store::mode::Mode;
@@ -98,10 +98,10 @@ fn run() -> Result<(), String> {
 
 /// Starts the processor when finished turns wait, as long as the server lives.
 async fn look_for_work(environment: ServerEnvironment) {
-    let mut background = Background::new(None);
+    let mut starter = ProcessorStarter::new(None);
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        if let Err(error) = background.look(&environment) {
+        if let Err(error) = starter.look(&environment) {
             report(&format!("the processor could not be started: {error}"));
         }
     }

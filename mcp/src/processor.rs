@@ -3,11 +3,11 @@
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use memory_store::background::{PROGRAM, is_passed_on};
+use memory_store::background::{PROGRAM, processor_command};
 use memory_store::custom_embedder::Ask;
 use memory_store::settings::Embedder;
 use memory_store::{ProjectId, Timestamp};
@@ -103,10 +103,8 @@ impl Program {
 
     fn start(&self, what: &str) -> std::io::Result<Child> {
         let path = self.path.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
-        Command::new(path)
+        processor_command(path, std::env::vars_os())
             .args([what, "--project", &self.project.to_string()])
-            .env_clear()
-            .envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

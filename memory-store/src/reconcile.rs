@@ -101,7 +101,7 @@ pub type SourceStates<'a> = &'a dyn Fn(&Memory) -> SourceState;
 /// Permission to rewrite or remove files that git has and that do not belong to a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replacing {
-    /// At most [`REPLACED_MAX`] files. If there are more, nothing changes and [`Outcome::withheld`] lists them.
+    /// At most [`REPLACED_MAX`] files. If there are more, nothing changes and [`Outcome::postponed`] lists them.
     #[default]
     Few,
     /// All files, because a person has confirmed the list.
@@ -134,7 +134,7 @@ pub struct Outcome {
     /// One error message for each memory that could not be written. The other memories were written.
     pub refused: Vec<String>,
     /// Files that git has and that would be rewritten or removed. If there are any, nothing was changed at all.
-    pub withheld: Vec<PathBuf>,
+    pub postponed: Vec<PathBuf>,
 }
 
 /// Brings the memory files to the desired state. `desired` is the complete set of this project's derived memories.
@@ -175,9 +175,9 @@ fn run(
     proposals::hold(&survey, &ledger, &mut wanted);
     let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, source_state));
     plan.outcome.refused.splice(0..0, refused);
-    let withheld = withheld(&plan, replacing, |path| survey.tracks(path));
-    if !withheld.is_empty() {
-        return Ok(Outcome { withheld, unsettled: true, ..Outcome::default() });
+    let postponed = postponed(&plan, replacing, |path| survey.tracks(path));
+    if !postponed.is_empty() {
+        return Ok(Outcome { postponed, unsettled: true, ..Outcome::default() });
     }
     plan.intents.extend(survey.written().cloned().map(LedgerLine::Own));
     if steps == 0 {
@@ -199,7 +199,7 @@ fn run(
 
 /// Returns the files that git has and that a plan rewrites or removes, if a person should confirm them first. A
 /// person's files are in no plan; this check limits the harm that any other error in the decisions could do.
-fn withheld(
+fn postponed(
     plan: &ReconcilePlan,
     replacing: Replacing,
     is_tracked: impl Fn(&Path) -> bool,
@@ -422,10 +422,10 @@ mod tests {
             plan
         };
         let all = |_: &Path| true;
-        assert_eq!(withheld(&plan(3), Replacing::Few, all), Vec::<PathBuf>::new());
-        assert_eq!(withheld(&plan(4), Replacing::Few, all).len(), 4);
-        assert_eq!(withheld(&plan(4), Replacing::All, all), Vec::<PathBuf>::new());
-        assert_eq!(withheld(&plan(4), Replacing::Few, |_| false), Vec::<PathBuf>::new());
+        assert_eq!(postponed(&plan(3), Replacing::Few, all), Vec::<PathBuf>::new());
+        assert_eq!(postponed(&plan(4), Replacing::Few, all).len(), 4);
+        assert_eq!(postponed(&plan(4), Replacing::All, all), Vec::<PathBuf>::new());
+        assert_eq!(postponed(&plan(4), Replacing::Few, |_| false), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -446,7 +446,7 @@ mod tests {
         }
         let told = load("pulled = \"author\"\n").1[0].to_string();
         assert!(
-            told.ends_with("; until it is mended, what is from the repository is held back"),
+            told.ends_with("; until it is mended, memories from the repository are withheld"),
             "{told}"
         );
         // In a file that is not TOML, valid lines apply, and settings that the file does not name are unchanged.

@@ -5,8 +5,8 @@
 
 mod clean;
 mod gate;
+mod joined_names;
 mod mend;
-mod names;
 mod one;
 mod pending;
 mod purge;

@@ -9,8 +9,8 @@
 //! confirms a memory, it is anchored again. A memory with a name that no longer occurs can be confirmed only by a
 //! person.
 
+pub(crate) mod code_names;
 mod files;
-pub(crate) mod names;
 mod relied;
 mod sketch;
 mod words;
@@ -520,7 +520,7 @@ fn depends(memory: &Memory) -> bool {
 fn names_of(memory: &Memory) -> Vec<String> {
     match memory.kind {
         Kind::FailedApproach => Vec::new(),
-        _ => names::of(memory),
+        _ => code_names::of(memory),
     }
 }
 

@@ -2,7 +2,7 @@
 //! consolidate, write, index.
 
 pub mod anchors;
-pub mod background;
+pub mod background_run;
 pub mod claude_files;
 pub mod collect;
 pub mod consolidate;

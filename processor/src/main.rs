@@ -16,7 +16,7 @@ use processor::lock::{BUSY_MAX, Busy};
 use processor::machine::Machine;
 use processor::publish::custom_embedder::Asker;
 use processor::sync::{SyncOptions, sync};
-use processor::{background, git, programs, progress};
+use processor::{background_run, git, programs, progress};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background] [--tree ROOT]
        throughline-processor vector --project ID < QUERY
@@ -66,7 +66,7 @@ fn run() -> Result<()> {
         (Invocation::Turn, _) => return turn(&dirs, asked.project),
         (Invocation::Vector, _) => return vector(&dirs, &tree()?, ollama_host.as_deref()),
         (Invocation::Background, Mode::Full) => {
-            return background::run(
+            return background_run::run(
                 &dirs,
                 (asked.project, asked.tree.as_deref()),
                 (ollama_host.as_deref(), &machine),

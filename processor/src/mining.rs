@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use flate2::Compression;
+use anyhow::Result;
 use memory_store::layout::ProjectDir;
 use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use crate::extract::draft::Draft;
 use crate::extract::session_record::{self, SessionRecord};
 use crate::extract::{self, Roots, RuleFindings};
 use crate::llm::LanguageModel;
-use crate::private_files::{pack, read_bounded, unpack, write_whole};
+use crate::private_files::{read_checked, write_packed};
 use crate::state::{MinedSummary, SessionState, State};
 use crate::transcript::parts;
 use crate::transcript::session::{Session, Step};
@@ -368,13 +367,7 @@ impl Miner<'_> {
             record,
             failure: None,
         };
-        let path = path(self.home, name);
-        let mut bytes = serde_json::to_vec(&mined).with_context(|| path.display().to_string())?;
-        let sum = sum(&bytes);
-        bytes.extend(format!("\n{sum}\n").bytes());
-        let packed =
-            pack(&bytes, Compression::default()).with_context(|| path.display().to_string())?;
-        write_whole(&path, &packed)?;
+        write_packed(&path(self.home, name), &mined)?;
         // The next step makes the passages of this session.
         self.archive.keep_assembled(name, self.ownership.digest(name), sessions);
         Ok(mined)
@@ -438,18 +431,7 @@ pub fn waiting(home: &ProjectDir) -> usize {
 
 /// Returns the last mined file of a session, whether current or not; `None` if it is missing or damaged.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
-    // Older versions did not compress the file.
-    let bytes = read_bounded(&path(home, name)).and_then(unpack)?;
-    let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    let (json, written) = (lines.next()?, lines.next());
-    // A flipped bit may leave valid JSON with other content, so the checksum is compared. Older versions wrote none.
-    let is_whole = written.is_none_or(|written| written == sum(json).as_bytes());
-    is_whole.then(|| serde_json::from_slice(json).ok())?
-}
-
-/// Returns the checksum that is written after the JSON of a mined file.
-fn sum(json: &[u8]) -> String {
-    blake3::hash(json).to_hex()[..32].to_owned()
+    read_checked(&path(home, name)).ok()?
 }
 
 /// Returns the names of the sessions with mined data.
@@ -483,30 +465,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flipped_bit_in_what_was_mined_is_not_believed() {
+    fn what_was_mined_is_read_as_older_versions_wrote_it_too() {
         let folder = tempfile::tempdir().unwrap();
         let home = ProjectDir::at(folder.path().to_owned());
-        std::fs::create_dir_all(&home.mined).unwrap();
-        let json =
-            serde_json::to_vec(&MinedFile { cwd: "/work/quay".into(), ..MinedFile::default() });
-        let json = json.unwrap();
-        let read = |bytes: &[u8]| {
-            std::fs::write(path(&home, "s"), bytes).unwrap();
-            last_mined(&home, "s").map(|mined| mined.cwd)
-        };
-        let whole = [&json[..], b"\n", sum(&json).as_bytes(), b"\n"].concat();
-        assert_eq!(read(&whole).as_deref(), Some("/work/quay"));
-        assert_eq!(read(&json).as_deref(), Some("/work/quay"), "of an older version");
-        let packed = pack(&whole, Compression::default()).unwrap();
-        assert_eq!(read(&packed).as_deref(), Some("/work/quay"));
-        for written in [whole, packed] {
-            for at in 0..written.len() {
-                let mut flipped = written.clone();
-                flipped[at] ^= 1;
-                assert!(read(&flipped).is_none_or(|cwd| cwd == "/work/quay"), "{at}");
+        let mined = MinedFile { cwd: "/work/quay".into(), ..MinedFile::default() };
+        write_packed(&path(&home, "s"), &mined).unwrap();
+        let json = serde_json::to_vec(&mined).unwrap();
+        let with_sum = [&json[..], b"\n0123456789abcdef\n"].concat();
+        for older in [None, Some(json), Some(with_sum)] {
+            if let Some(older) = older {
+                std::fs::write(path(&home, "s"), older).unwrap();
             }
-            assert!(read(&written[..written.len() / 2]).is_none());
+            assert_eq!(
+                last_mined(&home, "s").map(|mined| mined.cwd).as_deref(),
+                Some("/work/quay")
+            );
         }
+        std::fs::write(path(&home, "s"), "{").unwrap();
+        assert!(last_mined(&home, "s").is_none());
     }
 
     #[test]

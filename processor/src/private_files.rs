@@ -43,7 +43,9 @@ pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damag
     {
         return Err(Damaged);
     }
-    serde_json::from_slice(&bytes).map(Some).map_err(|_| Damaged)
+    // A line may follow the object, in which older versions wrote the checksum of mined data.
+    let value = T::deserialize(&mut serde_json::Deserializer::from_slice(&bytes));
+    value.map(Some).map_err(|_| Damaged)
 }
 
 /// Replaces the file of a JSON object atomically, with a checksum; leaves it alone if it is unchanged.

@@ -11,7 +11,6 @@ use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::collect::discover::SeenTranscript;
-use crate::collect::forks::KnownKeys;
 use crate::handoff::SESSIONS_MAX;
 use crate::private_files::{Damaged, read_checked, read_json, write_checked, write_packed};
 use crate::transcript::{Speaker, parts};
@@ -48,8 +47,6 @@ pub struct State {
     pub passages: u32,
     /// Sessions some of whose turns may be missing in the index.
     pub pending: BTreeSet<String>,
-    /// Keys of the records that each session owns.
-    pub keys: KnownKeys,
     /// Commands that passed in several sessions, in the form in which the start block shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
@@ -151,7 +148,6 @@ impl Default for State {
             terms: 0,
             passages: 0,
             pending: BTreeSet::new(),
-            keys: KnownKeys::default(),
             commands: Vec::new(),
             learned: Learned::default(),
             published: String::new(),

@@ -15,18 +15,18 @@ mod consolidate;
 mod context;
 mod custom_embedder;
 mod expire;
-mod facts;
 mod fingerprint;
 mod handoffs;
 mod heal;
+mod hidden_names;
 mod kept;
 mod left_out;
 mod lost;
 mod mine;
 mod models;
-mod names;
 mod options;
 mod packs;
+mod postponed_changes;
 mod prepare;
 mod publish;
 mod reconcile;
@@ -36,8 +36,8 @@ mod same_texts;
 mod secrets;
 mod settle;
 mod stage;
+mod tree_facts;
 mod unchanged;
-mod withheld;
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -67,8 +67,8 @@ pub(crate) use prepare::{PreparedSync, prepare};
 use publish::PublishOutcome;
 
 pub use options::SyncOptions;
+pub use postponed_changes::postponed_changes;
 pub use report::SyncReport;
-pub use withheld::withheld;
 
 /// Brings a project up to date.
 pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
@@ -110,6 +110,8 @@ fn run(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let mut state = State::read(&context.home);
     let mut handoffs = Handoffs::begin(&context);
     context.sessions.archive.sweep();
+    // Older versions stored a set of all keys of records.
+    let _ = std::fs::remove_file(context.home.mined.join("keys.set"));
     heal::remove_unwanted(&context);
     typed_commands::carry_out(options.dirs, options.tree, &context.settings, options.now)?;
     let mut collection = collect::collect(&context, &mut state, &mut handoffs)?;
@@ -222,7 +224,7 @@ impl SyncRun<'_> {
     /// read; else `None`.
     fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Option<Vec<MinedFile>>> {
         let (context, state) = (&self.context, &mut self.state);
-        let ownership = context.holders(state).decide_with(&mut state.keys);
+        let ownership = context.holders(state).ownership();
         let mut known = mine::known(context, state, &ownership);
         mine::note_pending(context, state, &known, changed)?;
         let mined = mine::mine(context, state, &ownership, &mut known, &mut self.models)?;

@@ -66,7 +66,7 @@ fn a_memory_whose_names_are_not_known_waits_and_is_not_lost() {
     let server = Ollama::start(&["tiny"], Behaviour::Fails(500, "out of memory"));
     let sealed = sealed(&server.host);
     let report = sync(&sealed.options()).unwrap();
-    assert!(report.warnings.iter().any(|it| it.contains("held back")), "{report:?}");
+    assert!(report.warnings.iter().any(|it| it.contains("are pending")), "{report:?}");
     let (text, waiting) = memories(&sealed);
     assert!(text.contains("Holm") && waiting > 0, "{text}");
     let committed = sealed.files(|path| !path.starts_with("work/.throughline"));

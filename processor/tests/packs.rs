@@ -573,7 +573,7 @@ fn while_a_pack_cannot_be_taken_apart_old_sessions_wait_and_all_else_is_synced()
 }
 
 #[test]
-fn a_pack_of_which_all_is_old_goes_as_a_whole() {
+fn a_pack_of_which_all_is_old_is_removed() {
     let sealed = packed();
     let memories_before = memories(&sealed);
     keep_days(&sealed, 5);

@@ -32,7 +32,7 @@ pub mod claims;
 pub mod contradictions;
 pub mod decisions;
 pub mod dialogue;
-mod facts;
+mod fact_conflicts;
 pub mod in_git;
 pub mod learned;
 pub mod links;

@@ -102,7 +102,7 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
             let found = plural(transcripts, "transcript");
             let work = if args.rebuild { "read everything again" } else { "look for what is new" };
             told.push(format!("{work} in {found} of {}", view::path(&tree.root)));
-            for file in processor::sync::withheld(&world.dirs.project(tree.project)) {
+            for file in processor::sync::postponed_changes(&world.dirs.project(tree.project)) {
                 told.push(format!("with --apply, rewrite or remove {file}"));
             }
         }
@@ -204,7 +204,7 @@ pub struct Request<'a> {
     pub from: Option<PathBuf>,
     /// Whether to process everything again.
     pub afresh: bool,
-    /// Whether committed memory files that the last sync withheld may be rewritten or removed.
+    /// Whether committed memory files that the last sync postponed may be rewritten or removed.
     pub applies: bool,
     /// Whether embedding is left to the next sync.
     pub leaves_rest: bool,

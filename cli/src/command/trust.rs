@@ -96,7 +96,7 @@ pub fn run(args: &TrustArgs, world: &World, out: &mut dyn Write) -> Result {
 /// When it cannot be written.
 pub fn publish_missing(world: &World, tree: &Tree) -> Result {
     processor::publish::missing(&world.dirs, tree, world.now).map_err(|error| {
-        Failure::from(error).during("this tree is vouched for, but its memories are not given yet")
+        Failure::from(error).during("this folder is trusted, but its memories are not given yet")
     })
 }
 
@@ -112,7 +112,7 @@ fn show_unanswered(
         let observed = observe(world, folder)?;
         let told = format!("vouch for {}", view::path(&observed.root));
         view::would(&[told], args.write.json, out)?;
-        return Err(ask::unanswered("nothing was vouched for"));
+        return Err(ask::unanswered("nothing was trusted"));
     };
     release(args, &Stores::at(world, tree)?, false, out)
 }

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::process::{Command, Stdio};
 
 use memory_store::MemoryId;
-use memory_store::background::{PROGRAM, is_passed_on};
-use memory_store::fs::process;
+use memory_store::background::{PROGRAM, sync_command};
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, Status};
 use memory_store::mode::Mode;
@@ -130,20 +128,9 @@ fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
 /// Starts a sync in the background if the first one is incomplete. If that fails, the next session starts it.
 fn go_on(world: &World, tree: &Tree, report: &SyncReport) -> bool {
     let is_left = report.embedding_waits || report.second_waits || report.goes_on();
-    is_left && start(world, tree).is_ok()
-}
-
-/// Starts the processor without waiting for it, as a hook does.
-fn start(world: &World, tree: &Tree) -> std::io::Result<()> {
-    let mut command = Command::new(world.program(PROGRAM));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| !is_passed_on(name)) {
-        command.env_remove(name);
-    }
-    command
-        .args(["sync", "--project", &tree.project.to_string(), "--background"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    // A separate process group, so that keys typed at this terminal do not reach it.
-    process::in_own_group(&mut command).spawn().map(drop)
+    let start = || {
+        let program = world.program(PROGRAM);
+        sync_command(&program, tree.project, std::env::vars_os()).spawn()
+    };
+    is_left && start().is_ok()
 }

@@ -146,7 +146,7 @@ fn an_accepted_memory_is_put_back_to_held_and_stays_held() {
         machine.ok(&["sync", "--rebuild"]);
     }
     let said = machine.run(&["review", "--hold", &short]);
-    assert!(said.code == 1 && said.stderr.contains("is held already"), "{}", said.whole());
+    assert!(said.code == 1 && said.stderr.contains("is pending already"), "{}", said.whole());
     machine.ok(&["review", "--accept", &short]);
     assert_eq!(machine.read(&format!("{FOLDER}/{}", accepted(&machine)[0])), published);
     let told = machine.json(&["review", "--hold", &short, "--json"]);

@@ -149,7 +149,7 @@ fn a_folder_in_the_place_of_another_is_not_read_until_a_person_links_it() {
     fs::rename(aside.join(".throughline"), work.join(".throughline")).unwrap();
 
     let said = machine.run(&["list"]);
-    let refused = "/home/work is not the folder that was vouched for: it is another folder";
+    let refused = "/home/work is not the folder that you trusted: it is another folder";
     assert_eq!(said.code, 4, "{}", said.whole());
     assert!(said.stderr.contains(refused) && !said.whole().contains("moss"), "{}", said.whole());
     let doctor = machine.run(&["doctor"]).whole();

@@ -16,5 +16,5 @@ static ARENA: Arena = unsafe { Arena::new() };
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn main(count: c_int, arguments: *const *const c_char) -> c_int {
     // SAFETY: the C library calls `main` with valid arguments.
-    unsafe { hooks::run::run(env!("CARGO_BIN_NAME"), hooks::stop::take_note, count, arguments) }
+    unsafe { hooks::run::run(env!("CARGO_BIN_NAME"), hooks::turn_end::take_note, count, arguments) }
 }

@@ -1,9 +1,14 @@
 //! Starting the processor: its program, its environment, and whether a run is due. All programs that start it use this
 //! module.
 
+use std::env::VarsOs;
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
+use crate::fs::process::in_own_group;
+use crate::id::ProjectId;
 use crate::layout::{ProjectDir, TreeDir};
 use crate::progress::Progress;
 
@@ -30,6 +35,27 @@ pub fn is_passed_on(variable: &OsStr) -> bool {
     let name = variable.as_encoded_bytes();
     VARIABLE_STARTS.iter().any(|start| name.starts_with(start.as_bytes()))
         || VARIABLES.iter().any(|known| known.as_bytes() == name)
+}
+
+/// Returns the command of the processor `program`, with the variables of our environment that it needs.
+pub fn processor_command(program: &Path, variables: VarsOs) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(variables.filter(|(name, _)| is_passed_on(name)));
+    command
+}
+
+/// Returns the command of a sync in the background. It has a separate process group and none of our streams, because
+/// keys typed at a terminal must not reach it, and a client waits until its pipes are closed.
+pub fn sync_command(program: &Path, project: ProjectId, variables: VarsOs) -> Command {
+    let mut command = processor_command(program, variables);
+    command
+        .args(["sync", "--project", &project.to_string(), "--background"])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    in_own_group(&mut command);
+    command
 }
 
 /// Returns whether a processor is running for this project. It tries the lock and releases it immediately. A processor

@@ -161,7 +161,7 @@ pub struct ProjectDir {
     /// Confirmations by a person.
     pub reviewed: PathBuf,
     /// List of the committed memory files that the last sync would have rewritten or removed.
-    pub withheld: PathBuf,
+    pub postponed_changes: PathBuf,
     /// The archive of redacted turns, one compressed file per session.
     pub archive: PathBuf,
     /// Drafts mined from each session, a cache of the archive.
@@ -201,7 +201,7 @@ impl ProjectDir {
             ledger: at("ledger.jsonl"),
             anchors: at("anchors.json"),
             reviewed: at("reviewed.json"),
-            withheld: at("withheld.txt"),
+            postponed_changes: at("withheld.txt"),
             archive: at("archive"),
             mined: at("mined"),
             commands: at("commands.json"),

@@ -28,7 +28,7 @@ pub use query::project_name::hashes as project_names;
 pub use query::time_expression::{
     DaySpan, NamedSpan, Span, TIME_FORMS, named_span, whole as time_named,
 };
-pub use rank::background::background_prompts;
+pub use rank::background_prompts::background_prompts;
 pub use rank::calibration::{calibrate, fingerprint};
 pub use rank::candidate::Features;
 pub use rank::near_duplicates::{SAME, likeness};

@@ -241,14 +241,6 @@ impl FactBook {
         let is_its = move |at: usize| self.statements[at].memory == id;
         self.pairs.iter().filter(move |pair| is_its(pair.newer) || is_its(pair.older))
     }
-
-    /// Returns whether every fact of `older` ended because of statements of `newer`, which then supersedes it.
-    pub fn is_overtaken_by(&self, older: MemoryId, newer: MemoryId) -> bool {
-        let mut all =
-            self.statements.iter().filter(|statement| statement.memory == older).peekable();
-        all.peek().is_some()
-            && all.all(|it| it.closed.is_some_and(|(_, by)| self.statements[by].memory == newer))
-    }
 }
 
 /// Returns the relation of a statement to an older one with the same subject and predicate; `None` if unrelated.

@@ -83,7 +83,7 @@ pub(super) fn pulled(settings: &mut Settings, value: Value) -> Result<(), String
             .to_owned());
     }
     let read = parsed(value, "\"all\" or \"reviewed\"");
-    let instead = "what is from the repository is held back";
+    let instead = "memories from the repository are withheld";
     guarded(&mut settings.pulled, read, Pulled::Reviewed, instead)
 }
 

@@ -16,8 +16,8 @@ use memory_store::store::open_below;
 use memory_store::text::term_hash;
 use serde::{Deserialize, Serialize};
 
+use super::code_names;
 use super::files::{FILE_BYTES_MAX, Files};
-use super::names;
 use crate::git::blobs::{self, Blob};
 
 /// Maximum number of files of a working tree in a search for names; in a larger one every name counts as present.
@@ -67,11 +67,11 @@ pub struct FoundWords {
 impl FoundWords {
     /// Returns where a name is; `None` where that was not found out.
     pub fn seen(&self, name: &str) -> Option<NamePlace> {
-        if let Some(path) = self.paths.get(name).filter(|_| names::may_be_path(name)) {
+        if let Some(path) = self.paths.get(name).filter(|_| code_names::may_be_path(name)) {
             return Some(NamePlace::Path(path.clone()));
         }
         let has = |text: &String| self.texts.contains(text);
-        if names::forms(name).iter().any(|form| form.iter().all(has)) {
+        if code_names::forms(name).iter().any(|form| form.iter().all(has)) {
             return Some(NamePlace::Text);
         }
         self.is_complete.then_some(NamePlace::Nowhere)
@@ -299,7 +299,7 @@ fn in_blobs(
 }
 
 fn texts_of(names: &BTreeSet<&str>) -> BTreeSet<String> {
-    names.iter().flat_map(|name| names::forms(name)).flatten().collect()
+    names.iter().flat_map(|name| code_names::forms(name)).flatten().collect()
 }
 
 /// Files as they are read for one publication, within its bounds.

@@ -5,19 +5,15 @@
 //! is the one whose own part begins first. A session that was copied completely has no own part and precedes all
 //! others.
 
+mod holders;
 mod key_file;
-mod keyset;
-mod known;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::OnceLock;
 
 use crate::transcript::record::{Record, RecordWhat};
-use key_file::HASH_BYTES;
-pub use key_file::{load_keys, store_keys};
-use keyset::KeySet;
-pub use known::{Holders, KnownKeys};
+pub use holders::Holders;
+use key_file::{HASH_BYTES, load_keys, store_keys};
 
 /// Key of a record: a hash of its uuid, or of its text, because older copies have new uuids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,13 +88,13 @@ fn hash(parts: &[&[u8]]) -> u64 {
 }
 
 /// Map from the hash of a key. No other hash function is applied, because there are millions of keys.
-type ByKey<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
+type ByKey<T> = HashMap<u64, T, BuildHasherDefault<IdentityHasher>>;
 
 /// Hasher that returns the key itself, which is a hash already.
 #[derive(Clone, Copy, Debug, Default)]
-struct AsItIs(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for IdentityHasher {
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(byte);
@@ -116,16 +112,15 @@ impl Hasher for AsItIs {
 }
 
 /// Owners of records, over all sessions of a project.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ownership {
-    /// For each session with shared records, a digest of those that it does not own (see [`Ownership::digest`]).
+    names: Vec<String>,
+    /// Keys that occur in several sessions, with the index of their owner in `names`.
+    shared: ByKey<usize>,
+    /// All keys, each with one of its sessions.
+    held: ByKey<usize>,
+    /// The sessions with shared keys, each with a digest of the keys that it does not own.
     sharing: BTreeMap<String, String>,
-    /// All keys, if the sessions with shared records are known without reading the keys.
-    set: Option<KeySet>,
-    /// Owners, computed from all keys when first needed.
-    owners: OnceLock<Owners>,
-    /// Access to all keys.
-    holders: Holders,
 }
 
 /// A session with the data that determine ownership.
@@ -140,60 +135,12 @@ pub struct Holder {
 }
 
 impl Ownership {
-    /// Returns whether a record counts for the session called `name`.
-    pub fn owns(&self, name: &str, record: &Record) -> bool {
-        if !self.shares(name) {
-            return true;
-        }
-        let Some(keys) = of_record(record) else { return true };
-        let owners = self.owners();
-        keys.iter().all(|key| owners.owner(key.hash).is_none_or(|owner| owner == name))
-    }
-
-    /// Returns whether another session contains any record of this one.
-    pub fn shares(&self, name: &str) -> bool {
-        self.sharing.contains_key(name)
-    }
-
-    /// Returns whether any session contains the record with this uuid.
-    pub fn has_record(&self, uuid: &str) -> bool {
-        if uuid.is_empty() {
-            return false;
-        }
-        let key = uuid_hash(uuid, 0);
-        let is_unknown = |set: &KeySet| set.may_hold(key).is_ok_and(|may| !may);
-        !self.set.as_ref().is_some_and(is_unknown) && self.owners().held.contains_key(&key)
-    }
-
-    /// Returns a digest of the records that a session does not own; empty if it owns all.
-    pub fn digest(&self, name: &str) -> &str {
-        self.sharing.get(name).map_or("", String::as_str)
-    }
-
-    fn owners(&self) -> &Owners {
-        self.owners.get_or_init(|| Owners::new(self.holders.load()))
-    }
-}
-
-/// Owners, computed from the keys of all sessions.
-#[derive(Debug, Default)]
-struct Owners {
-    names: Vec<String>,
-    /// Keys that occur in several sessions, with the index of their owner in `names`.
-    shared: ByKey<usize>,
-    /// All keys, each with one of its sessions.
-    held: ByKey<usize>,
-    /// The sessions with shared keys, each with a digest of the keys that it does not own.
-    sharing: BTreeMap<String, String>,
-}
-
-impl Owners {
     /// Computes the owners. The result does not depend on the order of the sessions.
-    fn new(mut sessions: Vec<Holder>) -> Self {
+    pub fn new(mut sessions: Vec<Holder>) -> Self {
         sessions.sort_by(|a, b| a.name.cmp(&b.name));
         let mut held: ByKey<usize> = ByKey::default();
         held.reserve(sessions.iter().map(|session| session.keys.len()).sum());
-        let mut shared: HashSet<u64> = HashSet::new();
+        let mut shared: HashSet<u64, BuildHasherDefault<IdentityHasher>> = HashSet::default();
         for (place, session) in sessions.iter().enumerate() {
             for key in &session.keys {
                 if *held.entry(key.hash).or_insert(place) != place {
@@ -230,6 +177,30 @@ impl Owners {
         Self { names, shared: owners, held, sharing }
     }
 
+    /// Returns whether a record counts for the session called `name`.
+    pub fn owns(&self, name: &str, record: &Record) -> bool {
+        if !self.shares(name) {
+            return true;
+        }
+        let Some(keys) = of_record(record) else { return true };
+        keys.iter().all(|key| self.owner(key.hash).is_none_or(|owner| owner == name))
+    }
+
+    /// Returns whether another session contains any record of this one.
+    pub fn shares(&self, name: &str) -> bool {
+        self.sharing.contains_key(name)
+    }
+
+    /// Returns whether any session contains the record with this uuid.
+    pub fn has_record(&self, uuid: &str) -> bool {
+        !uuid.is_empty() && self.held.contains_key(&uuid_hash(uuid, 0))
+    }
+
+    /// Returns a digest of the records that a session does not own; empty if it owns all.
+    pub fn digest(&self, name: &str) -> &str {
+        self.sharing.get(name).map_or("", String::as_str)
+    }
+
     /// Returns the owner of a key that occurs in several sessions; `None` for other keys.
     fn owner(&self, key: u64) -> Option<&str> {
         self.shared.get(&key).map(|&owner| self.names[owner].as_str())
@@ -250,12 +221,7 @@ fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use memory_store::Timestamp;
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::collect::archive::{Archive, SessionFile, SessionHeader};
-    use memory_store::layout::ProjectDir;
 
     fn holder(name: &str, records: &[(u64, i64)]) -> Holder {
         let keys: Vec<RecordKey> =
@@ -264,7 +230,7 @@ mod tests {
     }
 
     fn owner(sessions: Vec<Holder>, key: u64) -> String {
-        Owners::new(sessions).owner(key).unwrap().to_owned()
+        Ownership::new(sessions).owner(key).unwrap().to_owned()
     }
 
     #[test]
@@ -287,105 +253,18 @@ mod tests {
         assert_eq!(owner(vec![new, old], 2), "z-old");
     }
 
-    /// Returns a session whose archive file has a record for each number.
-    fn archived(archive: &Archive, name: &str, numbers: &[u8]) -> (String, String, i64) {
-        let records: Vec<Record> = numbers
-            .iter()
-            .map(|number| Record {
-                uuid: format!("u{number}"),
-                part: 0,
-                parent: String::new(),
-                at: Timestamp(i64::from(*number)),
-                side: false,
-                what: RecordWhat::Text { message: String::new(), text: format!("text {number}") },
-            })
-            .collect();
-        let last = records.iter().map(|record| record.at.0).max().unwrap_or(0);
-        let header = SessionHeader { session: name.to_owned(), ..SessionHeader::default() };
-        archive.store(&SessionFile { header, records }).unwrap();
-        (name.to_owned(), format!("{numbers:?}"), last)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-        /// Sessions begin, continue, are forked and are removed, a few of them between two runs.
-        #[test]
-        fn what_is_remembered_decides_as_looking_at_all_keys_does(
-            steps in prop::collection::vec((0usize..5, 0usize..6, 0u8..12, prop::bool::ANY), 1..24),
-        ) {
-            let home = tempfile::tempdir().unwrap();
-            let home = ProjectDir::at(home.path().to_owned());
-            let archive = Archive::open(&home);
-            let mut sessions: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-            let mut known = KnownKeys::default();
-            let mut next = 0;
-            for (session, what, number, looks) in steps {
-                let name = format!("s-{session}");
-                match what {
-                    // The session continues with a record that no other session contains.
-                    0..=3 => {
-                        next += 1;
-                        sessions.entry(name).or_default().push(100 + next);
-                    }
-                    // The session copies a record that others may contain as well.
-                    4 => sessions.entry(name).or_default().push(number),
-                    _ => drop(sessions.remove(&name)),
-                }
-                if !looks {
-                    continue;
-                }
-                let holders = || Holders {
-                    home: home.clone(),
-                    archive: archive.clone(),
-                    sessions: sessions
-                        .iter()
-                        .map(|(name, numbers)| archived(&archive, name, numbers))
-                        .collect(),
-                };
-                let quick = holders().decide_with(&mut known);
-                let plain = holders().decide();
-                prop_assert_eq!(&quick.sharing, &plain.sharing);
-                for (name, numbers) in &sessions {
-                    let file = archive.load(name).unwrap().unwrap();
-                    prop_assert_eq!(file.records.len(), numbers.len());
-                    for record in &file.records {
-                        prop_assert_eq!(quick.owns(name, record), plain.owns(name, record));
-                        prop_assert!(quick.has_record(&record.uuid));
-                    }
-                }
-                prop_assert!(!quick.has_record("nobody's"));
-            }
-        }
-    }
-
     #[test]
-    fn only_a_copied_record_has_the_keys_of_all_looked_at() {
-        let home = tempfile::tempdir().unwrap();
-        let home = ProjectDir::at(home.path().to_owned());
-        let archive = Archive::open(&home);
-        let mut known = KnownKeys::default();
-        let mut decide = |sessions: &[(&str, &[u8])]| {
-            let sessions = sessions.iter();
-            let sessions = sessions.map(|(name, numbers)| archived(&archive, name, numbers));
-            let sessions = sessions.collect();
-            Holders { home: home.clone(), archive: archive.clone(), sessions }
-                .decide_with(&mut known)
-        };
-        let is_quick = |ownership: &Ownership| {
-            assert_eq!(ownership.set.is_some(), ownership.owners.get().is_none());
-            ownership.set.is_some()
-        };
-        assert!(!is_quick(&decide(&[("a", &[1, 2]), ("b", &[3])])));
-        // One session continues and another begins.
-        let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3]), ("c", &[5])]);
-        assert!(is_quick(&quick));
-        let record = &archive.load("a").unwrap().unwrap().records[2];
-        assert!(quick.owns("a", record) && !quick.has_record("nobody's"));
-        assert!(is_quick(&quick), "neither answer needs them");
-        let plain = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5])]);
-        assert!(!is_quick(&plain) && plain.shares("a") && plain.shares("b"));
-        // While the sessions with shared records are unchanged, other sessions cost no more than before.
-        let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5, 6])]);
-        assert!(is_quick(&quick) && quick.shares("b") && !quick.shares("c"));
+    fn only_sessions_with_a_copied_record_share() {
+        let ownership = Ownership::new(vec![
+            holder("a", &[(1, 10), (2, 20)]),
+            holder("b", &[(3, 30), (2, 20)]),
+            holder("c", &[(uuid_hash("u", 0), 50)]),
+        ]);
+        assert!(ownership.shares("a") && ownership.shares("b") && !ownership.shares("c"));
+        assert!(
+            ownership.has_record("u") && !ownership.has_record("") && !ownership.has_record("v")
+        );
+        assert_eq!((ownership.digest("a"), ownership.digest("c")), ("", ""));
+        assert!(!ownership.digest("b").is_empty());
     }
 }

@@ -11,7 +11,7 @@ use memory_store::memory::Entity;
 use memory_store::text::is_stop_word;
 use serde::Serialize;
 
-use crate::anchors::names;
+use crate::anchors::code_names;
 use crate::extract::Landed;
 use crate::extract::draft::Draft;
 use crate::extract::session_record::SessionRecord;
@@ -280,7 +280,7 @@ pub fn shown(work: &Work, batch: &WorkBatch, chars_max: usize) -> String {
 /// Returns the names in a draft as single words: identifiers in its text, its entities and files, and the words of its
 /// title except stop words.
 fn names_of(draft: &Draft) -> BTreeSet<String> {
-    let identifiers = names::of_texts(&draft.title, &draft.body).into_iter();
+    let identifiers = code_names::of_texts(&draft.title, &draft.body).into_iter();
     let entities = entities_of(draft).filter(|name| !name.contains(char::is_whitespace));
     let files = draft.paths.iter().map(|path| last_part(path).to_owned());
     let names = identifiers.chain(entities).chain(files).flat_map(|name| words_of(&name));

@@ -104,18 +104,41 @@ pub fn read(answer: &str) -> Result<Vec<ProposedMemory>, NoJson> {
     Ok(values.iter().filter_map(proposed).take(ANSWERS_MAX).collect())
 }
 
-/// Returns the objects in the list `key` of an answer to a question that is not about memories.
-pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
-    let mut value = whole(&answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)]).ok_or(NoJson)?;
-    match value.get_mut(key).map(Value::take) {
-        Some(Value::Array(values)) => Ok(values),
-        _ => Err(NoJson),
+/// A verdict on a draft, with the names in the question. Texts that the question does not ask for are empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// The draft.
+    pub note: String,
+    /// Another draft, related by `relation`.
+    pub other: String,
+    /// Name of the relation.
+    pub relation: String,
+    /// The work that overtook the draft.
+    pub by: String,
+    /// Reason, as a word of the question or in full.
+    pub why: String,
+    /// Explanation.
+    pub how: String,
+}
+
+impl HasTexts for Verdict {
+    fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
+        is_it(&self.why) || is_it(&self.how)
     }
 }
 
-/// Returns the trimmed text in a field of such an object; empty if the field is not a text.
-pub fn text(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+/// Reads the first `most` verdicts in the list `key` of an answer. An answer without this list belongs to another
+/// question.
+pub fn verdicts(answer: &str, key: &str, most: usize) -> Result<Vec<Verdict>, NoJson> {
+    let value = whole(&answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)]).ok_or(NoJson)?;
+    let values = value.get(key).and_then(Value::as_array).ok_or(NoJson)?;
+    let verdict = |value: &Value| {
+        let text = |key| text_of(value, &[key]).trim().to_owned();
+        let [note, other, relation] = ["note", "other", "relation"].map(text);
+        let [by, why, how] = ["by", "why", "how"].map(text);
+        Verdict { note, other, relation, by, why, how }
+    };
+    Ok(values.iter().take(most).map(verdict).collect())
 }
 
 /// Reads an answer that is entirely JSON, except for fences and remarks around it.
@@ -379,6 +402,17 @@ mod tests {
         for answer in ["", "I found nothing.", r#"{"memories":[{"kind":"#, "\u{fffd}{{{"] {
             assert_eq!(titles(answer), Err(NoJson), "{answer}");
         }
+    }
+
+    #[test]
+    fn an_answer_to_another_question_has_no_verdicts() {
+        assert_eq!(verdicts(r#"{"memories": []}"#, "overtaken", 9), Err(NoJson));
+        assert_eq!(verdicts(r#"{"overtaken": []}"#, "overtaken", 9), Ok(Vec::new()));
+        let answer =
+            r#"{"overtaken": [{"note": " E1", "by": "N2", "why": "removed", "how": "x"}, {}]}"#;
+        let [note, by, why, how] = ["E1", "N2", "removed", "x"].map(str::to_owned);
+        let verdict = Verdict { note, by, why, how, ..Verdict::default() };
+        assert_eq!(verdicts(answer, "overtaken", 1), Ok(vec![verdict]));
     }
 
     #[test]

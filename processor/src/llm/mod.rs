@@ -5,7 +5,7 @@ pub mod aside;
 pub mod estimate;
 pub mod host;
 pub mod local_models;
-pub mod names;
+pub mod person_names;
 pub mod prices;
 pub mod trouble;
 pub mod usage;
@@ -137,7 +137,7 @@ pub struct LanguageModel {
     redactor: Redactor,
     /// Masks texts for another machine, and finds names of people in them; `None` if the model is on this machine.
     masks: Option<Masks>,
-    names: Option<Result<names::Finder, String>>,
+    names: Option<Result<person_names::Finder, String>>,
     meter: Meter,
     aside: AsideQuestions,
     /// The folder of cached answers, which contains other records as well.
@@ -181,7 +181,7 @@ impl LanguageModel {
         let provider = provider(settings, *ollama_host, roots)?;
         let masks = (!provider.is_local()).then(|| Masks::new(all));
         let names = match masks {
-            Some(_) => names::Finder::open(all, *ollama_host, cache_dir).transpose(),
+            Some(_) => person_names::Finder::open(all, *ollama_host, cache_dir).transpose(),
             None => None,
         };
         let meter = Meter::new(ledger.clone(), *now, settings, provider.is_local());
@@ -194,7 +194,7 @@ impl LanguageModel {
         cache_dir: &Path,
         all: &Settings,
         masks: Option<Masks>,
-        names: Option<Result<names::Finder, String>>,
+        names: Option<Result<person_names::Finder, String>>,
         now: Timestamp,
     ) -> Self {
         Self {

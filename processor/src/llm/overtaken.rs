@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use memory_store::embed::Vector;
 use memory_store::{Kind, ProjectId, Timestamp};
 
-use super::answer::{HasTexts, NoJson, text, values};
+use super::answer::{Verdict, verdicts};
 use super::relations::{is_too_much, written};
 use super::{LanguageModel, ModelFault, ask};
 use crate::consolidate::near::{ComparedText, near_commits};
@@ -24,21 +24,6 @@ const QUESTION: u32 = 2;
 const OVERTAKEN_MAX: usize = 24;
 /// Reasons why a draft is outdated. An answer with another reason misunderstood the question.
 const REASONS: [&str; 6] = ["finished", "fixed", "reverted", "replaced", "removed", "wrong"];
-
-/// A model's verdict on a draft, with the names used in the question.
-#[derive(Clone, Debug, PartialEq)]
-struct Overtaken {
-    note: String,
-    by: String,
-    why: String,
-    how: String,
-}
-
-impl HasTexts for Overtaken {
-    fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
-        is_it(&self.how)
-    }
-}
 
 impl LanguageModel {
     /// Asks which drafts the work of later sessions overtook, and adds them to `relations`. Drafts and works are
@@ -88,12 +73,13 @@ impl LanguageModel {
         work: &Work,
         batch: &WorkBatch,
         drafts: &[&Draft],
-    ) -> Result<Vec<Overtaken>, ModelFault> {
+    ) -> Result<Vec<Verdict>, ModelFault> {
         let landed = shown(work, batch, self.room.work_chars);
         let notes: String =
             (1..).zip(&batch.notes).map(|(number, &at)| written('E', number, drafts[at])).collect();
         let key = format!("overtaken {QUESTION}\n{landed}\n{notes}");
         let question = |texts: &[String], note: &str| ask::overtaken(&texts[0], &texts[1], note);
+        let read = |answer: &str| verdicts(answer, "overtaken", OVERTAKEN_MAX);
         self.asked(&key, &[&landed, &notes], question, read)
     }
 }
@@ -118,20 +104,9 @@ fn can_end(draft: &Draft) -> bool {
     !draft.kind.is_wish() && draft.kind != Kind::Command
 }
 
-fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
-    let overtaken = values(answer, "overtaken")?;
-    let overtaken = overtaken.iter().map(|value| Overtaken {
-        note: text(value, "note"),
-        by: text(value, "by"),
-        why: text(value, "why"),
-        how: text(value, "how"),
-    });
-    Ok(overtaken.take(OVERTAKEN_MAX).collect())
-}
-
 /// Returns the verdicts that are accepted: indexes of drafts, and the times at which they were overtaken. A verdict
 /// must name a draft that was sent, and a later commit or the record.
-fn believed(work: &Work, batch: &WorkBatch, verdicts: &[Overtaken]) -> Vec<(usize, Timestamp)> {
+fn believed(work: &Work, batch: &WorkBatch, verdicts: &[Verdict]) -> Vec<(usize, Timestamp)> {
     let number =
         |name: &str, letter: char| -> Option<usize> { name.strip_prefix(letter)?.parse().ok() };
     let at = |by: &str| match number(by, 'N')? {
@@ -155,9 +130,9 @@ fn believed(work: &Work, batch: &WorkBatch, verdicts: &[Overtaken]) -> Vec<(usiz
 mod tests {
     use super::*;
 
-    fn verdict(note: &str, by: &str) -> Overtaken {
+    fn verdict(note: &str, by: &str) -> Verdict {
         let [note, by, why] = [note, by, "fixed"].map(str::to_owned);
-        Overtaken { note, by, why, how: String::new() }
+        Verdict { note, by, why, ..Verdict::default() }
     }
 
     #[test]
@@ -176,7 +151,7 @@ mod tests {
             decisions: vec![],
             notes: vec![4, 5, 6, 7],
         };
-        let odd = Overtaken { why: "boring".to_owned(), ..verdict("E3", "N1") };
+        let odd = Verdict { why: "boring".to_owned(), ..verdict("E3", "N1") };
         let answer = [
             verdict("E1", "N1"),
             verdict("E1", "N1"),
@@ -194,14 +169,5 @@ mod tests {
         let all =
             [verdict("E1", "N1"), verdict("E2", "N1"), verdict("E3", "N2"), verdict("E4", "N2")];
         assert_eq!(believed(&work, &batch, &all), []);
-    }
-
-    #[test]
-    fn an_answer_to_another_question_is_none() {
-        assert_eq!(read(r#"{"relations": []}"#), Err(NoJson));
-        let answer =
-            r#"{"overtaken": [{"note": " E1", "by": "N2", "why": "removed", "how": "x"}]}"#;
-        let [note, by, why, how] = ["E1", "N2", "removed", "x"].map(str::to_owned);
-        assert_eq!(read(answer), Ok(vec![Overtaken { note, by, why, how }]));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use memory_store::MemoryId;
 use memory_store::embed::Vector;
 
-use super::answer::{HasTexts, NoJson, text, values};
+use super::answer::{Verdict, verdicts};
 use super::{LanguageModel, ModelFault, ask};
 use crate::consolidate::near::{ComparedText, Portion, portions};
 use crate::consolidate::{DraftRelation, Relations};
@@ -25,21 +25,6 @@ const RELATIONS_MAX: usize = 24;
 const TOLD_SHARE_MAX: f32 = 0.75;
 /// Minimum number of notes for that limit.
 const TOLD_MIN: usize = 4;
-
-/// A relation in a model's answer, by the names in the question.
-#[derive(Clone, Debug, PartialEq)]
-struct ToldRelation {
-    note: String,
-    other: String,
-    relation: String,
-    why: String,
-}
-
-impl HasTexts for ToldRelation {
-    fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
-        is_it(&self.why)
-    }
-}
 
 impl LanguageModel {
     /// Asks how drafts relate, which are in the order of their time; `name` returns the ids of the memories that they
@@ -104,13 +89,14 @@ impl LanguageModel {
         &mut self,
         portion: &Portion,
         drafts: &[&Draft],
-    ) -> Result<Vec<ToldRelation>, ModelFault> {
+    ) -> Result<Vec<Verdict>, ModelFault> {
         let list = |letter: char, places: &[usize]| -> String {
             (1..).zip(places).map(|(number, &at)| written(letter, number, drafts[at])).collect()
         };
         let (new, earlier) = (list('N', &portion.new), list('E', &portion.earlier));
         let key = format!("relations {QUESTION}\n{new}\n{earlier}");
         let question = |texts: &[String], note: &str| ask::relations(&texts[0], &texts[1], note);
+        let read = |answer: &str| verdicts(answer, "relations", RELATIONS_MAX);
         self.asked(&key, &[&new, &earlier], question, read)
     }
 }
@@ -146,20 +132,8 @@ pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
     format!("{letter}{number} [{}, {day}] {title}\n   {body}\n", kind.name())
 }
 
-fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
-    // An answer to another question, such as a list of memories, contains no relations.
-    let values = values(answer, "relations")?;
-    let told = values.iter().map(|value| ToldRelation {
-        note: text(value, "note"),
-        other: text(value, "other"),
-        relation: text(value, "relation"),
-        why: text(value, "why"),
-    });
-    Ok(told.take(RELATIONS_MAX).collect())
-}
-
 /// The relations that can be believed, by the places of the drafts.
-fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, DraftRelation)> {
+fn believed(portion: &Portion, told: &[Verdict]) -> Vec<(usize, usize, DraftRelation)> {
     let place = |name: &str| -> Option<usize> {
         let (list, number) = match name.split_at_checked(1)? {
             ("N", number) => (&portion.new, number),
@@ -169,7 +143,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Draf
         list.get(number.parse::<usize>().ok()?.checked_sub(1)?).copied()
     };
     let mut believed: Vec<(usize, usize, DraftRelation)> = Vec::new();
-    for ToldRelation { note, other, relation, why: _ } in told {
+    for Verdict { note, other, relation, .. } in told {
         let (Some(note), Some(other)) = (place(note), place(other)) else { continue };
         let near = portion.near.contains(&(note, other)) || portion.near.contains(&(other, note));
         let mut known = DraftRelation::ALL.into_iter();
@@ -213,9 +187,9 @@ mod tests {
     use super::*;
     use crate::consolidate::tests::draft;
 
-    fn relation_of(note: &str, other: &str, relation: &str) -> ToldRelation {
+    fn relation_of(note: &str, other: &str, relation: &str) -> Verdict {
         let [note, other, relation] = [note, other, relation].map(str::to_owned);
-        ToldRelation { note, other, relation, why: String::new() }
+        Verdict { note, other, relation, ..Verdict::default() }
     }
 
     #[test]
@@ -271,13 +245,5 @@ mod tests {
         assert_eq!(believed(&portion, &[same("N2"), same("N3"), same("N4")]).len(), 3);
         let all = [same("N2"), same("N3"), same("N4"), relation_of("N2", "N1", "same")];
         assert_eq!(believed(&portion, &all), []);
-    }
-
-    #[test]
-    fn an_answer_to_another_question_is_none() {
-        assert_eq!(read(r#"{"memories": []}"#), Err(NoJson));
-        assert_eq!(read(r#"{"relations": []}"#), Ok(Vec::new()));
-        let one = read(r#"{"relations": [{"note": "N1", "other": "E2", "relation": "same"}]}"#);
-        assert_eq!(one.unwrap(), [relation_of("N1", "E2", "same")]);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use memory_store::Kind;
 
-use super::answer::{HasTexts, NoJson, text, values};
+use super::answer::{Verdict, verdicts};
 use super::relations::{is_too_much, written};
 use super::window::{SessionWindow, cut_middle};
 use super::{LanguageModel, ModelFault, ask};
@@ -28,20 +28,6 @@ enum EndReason {
     Overtaken,
     /// It was tried and rejected, which is worth keeping.
     Rejected,
-}
-
-/// A draft that an answer declares invalid, by its name in the question.
-#[derive(Clone, Debug, PartialEq)]
-struct Fallen {
-    note: String,
-    why: String,
-    how: String,
-}
-
-impl HasTexts for Fallen {
-    fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
-        is_it(&self.how)
-    }
 }
 
 impl LanguageModel {
@@ -81,6 +67,7 @@ impl LanguageModel {
             .collect();
         let key = format!("standing\n{ending}\n{notes}");
         let question = |texts: &[String], note: &str| ask::standing(&texts[1], &texts[0], note);
+        let read = |answer: &str| verdicts(answer, "overtaken", DRAFTS_MAX);
         let fallen = self.asked(&key, &[ending, &notes], question, read)?;
         apply(drafts, &believed(&shown, &fallen));
         Ok(())
@@ -98,11 +85,11 @@ fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
 }
 
 /// Returns the verdicts that are accepted, by the indexes of the drafts.
-fn believed(shown: &[usize], fallen: &[Fallen]) -> Vec<(usize, EndReason)> {
+fn believed(shown: &[usize], fallen: &[Verdict]) -> Vec<(usize, EndReason)> {
     let mut known = BTreeSet::new();
     let believed: Vec<(usize, EndReason)> = fallen
         .iter()
-        .filter_map(|Fallen { note, why, how: _ }| {
+        .filter_map(|Verdict { note, why, .. }| {
             let number: usize = note.strip_prefix('D')?.parse().ok()?;
             let at = *shown.get(number.checked_sub(1)?)?;
             let why = match why.as_str() {
@@ -138,16 +125,6 @@ fn apply(drafts: &mut Vec<Draft>, fallen: &[(usize, EndReason)]) {
     drafts.retain(|_| place.next().is_some_and(|at| !gone.contains(&at)));
 }
 
-fn read(answer: &str) -> Result<Vec<Fallen>, NoJson> {
-    let fallen = values(answer, "overtaken")?;
-    let fallen = fallen.iter().map(|value| Fallen {
-        note: text(value, "note"),
-        why: text(value, "why"),
-        how: text(value, "how"),
-    });
-    Ok(fallen.take(DRAFTS_MAX).collect())
-}
-
 fn end_hash(ending: &str) -> String {
     blake3::hash(ending.as_bytes()).to_hex()[..32].to_owned()
 }
@@ -157,8 +134,8 @@ mod tests {
     use super::*;
     use crate::consolidate::tests::draft;
 
-    fn ended_note(note: &str, why: &str) -> Fallen {
-        Fallen { note: note.to_owned(), why: why.to_owned(), how: String::new() }
+    fn ended_note(note: &str, why: &str) -> Verdict {
+        Verdict { note: note.to_owned(), why: why.to_owned(), ..Verdict::default() }
     }
 
     #[test]
@@ -213,11 +190,5 @@ mod tests {
             .collect();
         let shown = shown(&drafts, &(0..50).collect::<Vec<_>>());
         assert_eq!(shown, (0..2).chain(20..50).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn an_answer_to_another_question_is_none() {
-        assert_eq!(read(r#"{"memories": []}"#), Err(NoJson));
-        assert_eq!(read(r#"{"overtaken": []}"#), Ok(Vec::new()));
     }
 }

@@ -1,12 +1,11 @@
 //! The step of a sync that removes turns which are too old or too many.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::Result;
 
 use super::collect::CollectOutcome;
 use super::context::SyncContext;
-use crate::collect::archive::SessionHeader;
 use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
 use crate::state::State;
@@ -51,50 +50,18 @@ pub(super) fn expire(
     overdue: &[String],
     mined: &[MinedFile],
 ) -> Result<Expiry> {
-    let archive = &context.sessions.archive;
+    let (archive, expired) = (&context.sessions.archive, &context.sessions.expired);
     let ready = |name: &String| {
         let file = mined.iter().find(|file| file.name == *name)?;
         // A session that cannot be read or mined is kept, because removing it would lose content that was not learned.
         let (None, Ok(Some(header))) = (&file.failure, archive.header(name)) else { return None };
-        Some((name.clone(), (file, header)))
+        Some((name.clone(), file, header))
     };
-    let mut ready: Ready<'_> = overdue.iter().filter_map(ready).collect();
+    let mut ready: Vec<_> = overdue.iter().filter_map(ready).collect();
+    // Sessions in packs are last, because unpacking needs space on the disk and may fail.
+    ready.sort_by_key(|(name, ..)| !archive.path(name).exists());
     let mut expiry = Expiry::default();
-    for pack in archive.packs() {
-        let names: Vec<&String> = pack.members.iter().map(|member| &member.name).collect();
-        let Some(first) = names.iter().find(|name| ready.contains_key(**name)) else { continue };
-        let is_whole =
-            names.iter().all(|name| ready.contains_key(*name) && !archive.path(name).exists());
-        if is_whole {
-            let of_pack = names.iter().filter_map(|name| ready.remove_entry(*name)).collect();
-            let remove = || archive.remove_pack(&pack.file);
-            remove_with(context, state, of_pack, &mut expiry, remove)?;
-        } else if let Err(error) = archive.take_out(first) {
-            expiry.warnings.push(format!("{error:#}"));
-            ready.retain(|name, _| !names.contains(&name));
-        }
-    }
-    for (name, what) in ready {
-        let remove = || archive.remove(&name).map(drop);
-        remove_with(context, state, Ready::from([(name.clone(), what)]), &mut expiry, remove)?;
-    }
-    Ok(expiry)
-}
-
-/// Sessions that can be removed, by name.
-type Ready<'a> = BTreeMap<String, (&'a MinedFile, SessionHeader)>;
-
-/// Removes the turns of sessions by `remove`, after storing their remains. On failure the sessions are unchanged.
-fn remove_with(
-    context: &SyncContext<'_>,
-    state: &mut State,
-    sessions: Ready<'_>,
-    expiry: &mut Expiry,
-    remove: impl FnOnce() -> Result<()>,
-) -> Result<()> {
-    let expired = &context.sessions.expired;
-    let mut before = Vec::new();
-    for (name, (file, header)) in sessions {
+    for (name, file, header) in ready {
         let last = state.sessions.get(&name).map(|session| session.last);
         let kept = expired.load(&name);
         let mut remains = kept.clone().unwrap_or_default();
@@ -110,27 +77,22 @@ fn remove_with(
             lost: false,
         });
         expired.store(&name, &remains)?;
-        before.push((name, kept));
-    }
-    if expiry.removed.is_empty() {
-        // The index still contains the removed turns. The state records this, in case the run is killed.
-        state.all_turns = true;
-        state.write(&context.home)?;
-    }
-    if let Err(error) = remove() {
-        expiry.warnings.push(format!("{error:#}"));
-        for (name, kept) in before {
+        if expiry.removed.is_empty() {
+            // The index still contains the removed turns. The state records this, in case the run is killed.
+            state.all_turns = true;
+            state.write(&context.home)?;
+        }
+        if let Err(error) = archive.remove(&name) {
+            expiry.warnings.push(format!("{error:#}"));
             match kept {
                 Some(kept) => expired.store(&name, &kept)?,
                 None => drop(expired.remove(&name)?),
             }
+            break;
         }
-        return Ok(());
-    }
-    for (name, _) in before {
         mining::remove(&context.home, &name);
         state.sessions.remove(&name);
         expiry.removed.insert(name);
     }
-    Ok(())
+    Ok(expiry)
 }

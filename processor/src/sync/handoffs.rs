@@ -8,7 +8,7 @@ use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::layout::Tree;
 
 use super::context::SyncContext;
-use super::facts::TreeFacts;
+use super::tree_facts::TreeFacts;
 use crate::collect::inbox;
 use crate::handoff;
 use crate::private_files::write_json;

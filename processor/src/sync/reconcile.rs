@@ -18,8 +18,8 @@ use memory_store::{Kind, Memory};
 
 use super::context::SyncContext;
 use super::fingerprint::{Around, of_trees};
-use super::names::HiddenNames;
-use super::{left_out, lost, same_texts, withheld};
+use super::hidden_names::HiddenNames;
+use super::{left_out, lost, postponed_changes, same_texts};
 use crate::llm::is_current_reader;
 use crate::mining::MinedFile;
 use crate::state::State;
@@ -111,7 +111,7 @@ pub(super) fn reconcile(
         &source_state,
         options.replacing,
     )?;
-    withheld::note(&context.home, &files.withheld)?;
+    postponed_changes::note(&context.home, &files.postponed)?;
     warnings.extend(lost::mark_lost(context, lost.into_inner())?);
     let trees = if files.unsettled { String::new() } else { of_trees(context) };
     warnings.extend(files.refused.iter().cloned());

@@ -273,7 +273,7 @@ mod tests {
         }
 
         fn ownership(&self) -> Ownership {
-            self.context.holders(&self.state).decide()
+            self.context.holders(&self.state).ownership()
         }
 
         fn staging<'b>(&'b self, ownership: &'b Ownership) -> Staging<'b> {

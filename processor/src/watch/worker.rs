@@ -2,12 +2,12 @@
 
 use std::io;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use memory_store::ProjectId;
-use memory_store::background::is_passed_on;
-use memory_store::fs::process::{ask_group_to_end, end_group, end_with_caller, in_own_group};
+use memory_store::background::sync_command;
+use memory_store::fs::process::{ask_group_to_end, end_group, end_with_caller};
 
 /// Maximum time that it may take to end after a request.
 const END_MAX: Duration = Duration::from_secs(5);
@@ -24,18 +24,9 @@ pub struct Worker {
 impl Worker {
     /// Starts the processor as hooks do.
     pub fn start(program: &Path, project: ProjectId) -> io::Result<Self> {
-        let mut command = Command::new(program);
-        command
-            .args(["sync", "--project", &project.to_string(), "--background"])
-            .env_clear()
-            .envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)))
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        let mut command = sync_command(program, project, std::env::vars_os());
         // It ends when we are killed, too: everything on disk is consistent at any moment.
-        end_with_caller(in_own_group(&mut command));
-        Ok(Self { project, child: command.spawn()? })
+        Ok(Self { project, child: end_with_caller(&mut command).spawn()? })
     }
 
     /// Returns the project and whether its sync succeeded, once it has ended.

@@ -9,8 +9,8 @@ use memory_store::reviewed::Reviewed;
 use memory_store::store::Stored;
 use memory_store::{MemoryId, Timestamp};
 
-pub use super::facts::FactConflict;
-use super::{facts, learned};
+pub use super::fact_conflicts::FactConflict;
+use super::{fact_conflicts, learned};
 use crate::failure::{Failure, Result};
 use crate::neighbours;
 use crate::stores::Stores;
@@ -68,7 +68,7 @@ pub fn pairs_among(
         Some(UndecidedPair { newer, older, verdict: it.verdict, facts, is_about_facts })
     });
     let mut pairs: Vec<UndecidedPair> = pairs.collect();
-    for (newer, older, conflict) in facts::conflicts(&memories, stores) {
+    for (newer, older, conflict) in fact_conflicts::conflicts(&memories, stores) {
         let ids = [newer, older];
         let found = pairs.iter_mut().find(|pair| {
             let (newer, older) = (pair.newer.memory.id, pair.older.memory.id);
@@ -134,7 +134,7 @@ pub fn settle(
             return Ok(());
         }
     };
-    let has_more = !pair.facts.is_empty() && !facts::end(stores, pair, settled, out)?;
+    let has_more = !pair.facts.is_empty() && !fact_conflicts::end(stores, pair, settled, out)?;
     if pair.is_about_facts && has_more {
         return Ok(());
     }

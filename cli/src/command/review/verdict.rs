@@ -120,7 +120,7 @@ pub fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
             .hint("It is in no repository, so there is nothing to put it back from."));
     }
     if !stored.path.starts_with(&store.folder) {
-        return Err(Failure::new(format!("{short} is held already"))
+        return Err(Failure::new(format!("{short} is pending already"))
             .hint(format!("`throughline review --accept {short}` accepts it.")));
     }
     if let Some(root) = &store.root {

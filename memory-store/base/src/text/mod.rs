@@ -14,14 +14,14 @@ pub mod mail;
 pub mod placeholder;
 pub mod rarity;
 mod split;
-mod stop;
+mod stop_words;
 
 pub use clean::{clean, is_invisible};
 pub use excerpt::excerpt;
 pub use fold::fold as folded;
 pub use fold::is_unspaced;
 pub use split::each_word;
-pub use stop::{STOP_WORDS, is_stop_word};
+pub use stop_words::{STOP_WORDS, is_stop_word};
 
 use std::borrow::Cow;
 

@@ -14,7 +14,7 @@ use crate::index::document::{SESSION_BYTES, turn_in_id};
 use crate::index::manifest::PassageGate;
 use crate::index::segment::Segment;
 use crate::query::Query;
-use crate::rank::background;
+use crate::rank::background_prompts::{asked, background_prompts, exceeded_by};
 use crate::rank::lexical::FoundTerms;
 use crate::search::sources::{Effort, Sources};
 use memory_store_base::settings::Settings;
@@ -207,10 +207,10 @@ fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn V
     let effort = Effort::PASSAGES;
     let sources = Sources { effort, ..Sources::of_passages(segments, settings) };
     let score = |prompt: &str| {
-        let query = background::asked(prompt, vectors);
+        let query = asked(prompt, vectors);
         super::rank::rank(&sources, &query, Timestamp(0), &|_| true).judgement.score
     };
-    let scores = background::background_prompts().map(score).collect();
-    let own = background::exceeded_by(scores, settings.alpha.clamp(0.0, 0.5));
+    let scores = background_prompts().map(score).collect();
+    let own = exceeded_by(scores, settings.alpha.clamp(0.0, 0.5));
     own.map_or(UNCALIBRATED, |own| own + MARGIN)
 }

@@ -4,7 +4,7 @@ use crate::embed::Vectors;
 use crate::index::manifest::Gate;
 use crate::index::segment::Segment;
 use crate::query::Query;
-use crate::rank::background::{PROMPTS, asked, exceeded_by, kinds};
+use crate::rank::background_prompts::{PROMPTS, asked, exceeded_by, kinds};
 use crate::rank::gate::{SCALE, UNCALIBRATED, USUAL_ALPHA};
 use crate::rank::score;
 use crate::search::sources::Sources;

@@ -1,6 +1,6 @@
 //! Ranking: scores of the candidates for a query, and the gate that decides whether the best of them are injected.
 
-pub(crate) mod background;
+pub(crate) mod background_prompts;
 pub(crate) mod calibration;
 pub(crate) mod candidate;
 pub(crate) mod exact;

@@ -345,14 +345,6 @@ impl Archive {
         taken
     }
 
-    /// Deletes a pack with all sessions in it.
-    pub fn remove_pack(&self, file: &ArchiveEntry) -> Result<()> {
-        self.known_packs().read.retain(|(read, _)| read != file);
-        remove_if_there(&file.path)?;
-        sync_folder(&self.packs_folder());
-        Ok(())
-    }
-
     /// Writes a session of a pack to a separate file. Returns whether there was none before. If the file exists,
     /// records that only the pack contains are added to it.
     fn write_out(&self, member: &PackMember, text: &[u8]) -> Result<bool> {

@@ -299,20 +299,7 @@ impl SessionRecord {
 
     /// Returns the texts worded by people, models and programs, which must not be printed unchecked.
     pub fn prose(&mut self) -> Vec<&mut String> {
-        let mut texts = vec![
-            &mut self.title,
-            &mut self.first_request,
-            &mut self.last_request,
-            &mut self.answer,
-        ];
-        texts.extend(self.question.iter_mut().chain(&mut self.stopped));
-        texts.extend(&mut self.done);
-        texts.extend(&mut self.decisions);
-        texts.extend(&mut self.unfinished);
-        texts.extend(self.commits.iter_mut().map(|commit| &mut commit.subject));
-        texts.extend(self.plan.iter_mut().flat_map(|plan| &mut plan.items));
-        texts.extend(self.tasks.iter_mut().map(|task| &mut task.text));
-        texts
+        self.split_texts().0
     }
 
     /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures stay.
@@ -353,36 +340,44 @@ impl SessionRecord {
 
     /// Returns every text, for the redaction of data that must not be stored.
     pub fn texts(&mut self) -> Vec<&mut String> {
-        let mut texts = vec![
-            &mut self.folder,
-            &mut self.branch,
+        let (mut texts, others) = self.split_texts();
+        texts.extend(others);
+        texts
+    }
+
+    /// Returns the texts of [`Self::prose`] and the others.
+    fn split_texts(&mut self) -> (Vec<&mut String>, Vec<&mut String>) {
+        let mut prose = vec![
             &mut self.title,
             &mut self.first_request,
             &mut self.last_request,
             &mut self.answer,
         ];
-        texts.extend(self.question.iter_mut().chain(&mut self.stopped));
-        texts.extend(&mut self.done);
-        texts.extend(&mut self.decisions);
-        texts.extend(&mut self.unfinished);
-        texts.extend(self.files.iter_mut().map(|file| &mut file.path));
-        texts.extend(&mut self.passing);
-        let commands = self.commands.iter_mut().chain(&mut self.failing);
-        texts.extend(commands.flat_map(|command| [&mut command.line, &mut command.directory]));
-        for cure in &mut self.cures {
-            texts.extend([&mut cure.call, &mut cure.error, &mut cure.cure]);
-            texts.extend(&mut cure.signature);
-            texts.extend(&mut cure.paths);
+        prose.extend(self.question.iter_mut().chain(&mut self.stopped));
+        prose.extend(&mut self.done);
+        prose.extend(&mut self.decisions);
+        prose.extend(&mut self.unfinished);
+        prose.extend(self.tasks.iter_mut().map(|task| &mut task.text));
+        let mut others = vec![&mut self.folder, &mut self.branch];
+        for commit in &mut self.commits {
+            prose.push(&mut commit.subject);
+            others.push(&mut commit.body);
         }
-        let commits = self.commits.iter_mut();
-        texts.extend(commits.flat_map(|commit| [&mut commit.subject, &mut commit.body]));
         if let Some(plan) = &mut self.plan {
-            texts.push(&mut plan.title);
-            texts.extend(&mut plan.items);
+            prose.extend(&mut plan.items);
+            others.push(&mut plan.title);
         }
-        texts.extend(self.tasks.iter_mut().map(|task| &mut task.text));
-        texts.extend(self.rejected.iter_mut().map(|call| &mut call.what));
-        texts
+        others.extend(self.files.iter_mut().map(|file| &mut file.path));
+        others.extend(&mut self.passing);
+        let commands = self.commands.iter_mut().chain(&mut self.failing);
+        others.extend(commands.flat_map(|command| [&mut command.line, &mut command.directory]));
+        for cure in &mut self.cures {
+            others.extend([&mut cure.call, &mut cure.error, &mut cure.cure]);
+            others.extend(&mut cure.signature);
+            others.extend(&mut cure.paths);
+        }
+        others.extend(self.rejected.iter_mut().map(|call| &mut call.what));
+        (prose, others)
     }
 }
 

@@ -2,15 +2,14 @@
 //! processes before its end, and settings may change.
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::Child;
 use std::time::Duration;
 
-use memory_store::background::{PROGRAM, has_unprocessed, is_passed_on, is_running};
-use memory_store::fs::process::in_own_group;
+use memory_store::background::{PROGRAM, has_unprocessed, is_running, sync_command};
+use memory_store::format_version;
 use memory_store::mode::Mode;
 use memory_store::recall::Recall;
-use memory_store::{ProjectId, format_version};
 
 use crate::environment::ServerEnvironment;
 
@@ -19,13 +18,13 @@ pub const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
 
 /// Checks for unprocessed turns and starts the processor for them.
 #[derive(Debug)]
-pub struct Background {
+pub struct ProcessorStarter {
     program: Option<PathBuf>,
     /// Children that have not been reaped; checked at the next look.
     children: Vec<Child>,
 }
 
-impl Background {
+impl ProcessorStarter {
     /// Uses `program`, or the processor installed beside this executable.
     pub fn new(program: Option<PathBuf>) -> Self {
         let beside = || Some(std::env::current_exe().ok()?.with_file_name(PROGRAM));
@@ -47,39 +46,27 @@ impl Background {
         if idle {
             return Ok(false);
         }
-        self.children.push(start(program, tree.project)?);
+        let mut command = sync_command(program, tree.project, std::env::vars_os());
+        self.children.push(command.spawn()?);
         Ok(true)
     }
-}
-
-/// Starts the processor in a separate process group without our streams: stdout is the client's protocol, and the
-/// client waits until its pipes are closed.
-fn start(program: &Path, project: ProjectId) -> io::Result<Child> {
-    let mut command = Command::new(program);
-    command
-        .args(["sync", "--project", &project.to_string(), "--background"])
-        .env_clear()
-        .envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    in_own_group(&mut command).spawn()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
+    use std::path::Path;
 
-    use memory_store::Timestamp;
     use memory_store::index::build::{Content, Publisher};
     use memory_store::layout::by_path_record;
     use memory_store::progress::Progress;
     use memory_store::settings::Settings;
+    use memory_store::{ProjectId, Timestamp};
 
     use super::*;
 
     /// A project with one note in its inbox, and a processor that leaves a file and ends.
-    fn project(home: &Path, mode: &str) -> (ServerEnvironment, Background) {
+    fn project(home: &Path, mode: &str) -> (ServerEnvironment, ProcessorStarter) {
         let root = home.join("work");
         fs::create_dir_all(&root).unwrap();
         let environment = ServerEnvironment::read(
@@ -100,15 +87,15 @@ mod tests {
         let program = home.join("processor");
         fs::write(&program, format!("#!/bin/sh\necho \"$@\" > {}/ran\n", home.display())).unwrap();
         testutils::set_mode(&program, 0o755);
-        (environment, Background::new(Some(program)))
+        (environment, ProcessorStarter::new(Some(program)))
     }
 
     #[test]
     fn the_processor_is_started_once_for_what_waits() {
         let home = tempfile::tempdir().unwrap();
-        let (environment, mut background) = project(&home.path().canonicalize().unwrap(), "full");
-        assert!(background.look(&environment).unwrap());
-        background.children[0].wait().unwrap();
+        let (environment, mut starter) = project(&home.path().canonicalize().unwrap(), "full");
+        assert!(starter.look(&environment).unwrap());
+        starter.children[0].wait().unwrap();
         let ran = fs::read_to_string(home.path().join("ran")).unwrap();
         let project = ProjectId([7; 16]).to_string();
         assert_eq!(ran.trim(), format!("sync --project {project} --background"));
@@ -116,7 +103,7 @@ mod tests {
         let tree = environment.dirs.tree(&environment.folder);
         let progress = Progress { inbox_bytes: 3, ..Progress::default() };
         fs::write(&tree.progress, serde_json::to_vec(&progress).unwrap()).unwrap();
-        assert!(!background.look(&environment).unwrap(), "nothing waits any more");
+        assert!(!starter.look(&environment).unwrap(), "nothing waits any more");
 
         // An index that was published before the present settings file existed.
         let (index, root) = (tree.index.clone(), &environment.folder);
@@ -129,26 +116,26 @@ mod tests {
             now: Timestamp::default(),
         };
         Publisher::begin(&index).unwrap().publish(content).unwrap();
-        assert!(!background.look(&environment).unwrap());
+        assert!(!starter.look(&environment).unwrap());
         fs::create_dir_all(&environment.dirs.config).unwrap();
         fs::write(environment.dirs.config_file(), "pulled = \"reviewed\"\n").unwrap();
-        assert!(background.look(&environment).unwrap(), "new settings wait");
-        background.children[0].wait().unwrap();
+        assert!(starter.look(&environment).unwrap(), "new settings wait");
+        starter.children[0].wait().unwrap();
     }
 
     #[test]
     fn the_processor_is_not_started_where_it_may_not_be_or_runs_already() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
-        let (environment, mut background) = project(&home, "read");
-        assert!(!background.look(&environment).unwrap());
-        let (environment, mut background) = project(&home, "full");
+        let (environment, mut starter) = project(&home, "read");
+        assert!(!starter.look(&environment).unwrap());
+        let (environment, mut starter) = project(&home, "full");
         let lock = environment.dirs.project(ProjectId([7; 16])).sync_lock;
         let held = File::create(&lock).unwrap();
         held.lock().unwrap();
-        assert!(!background.look(&environment).unwrap());
+        assert!(!starter.look(&environment).unwrap());
         drop(held);
-        assert!(background.look(&environment).unwrap());
-        background.children[0].wait().unwrap();
+        assert!(starter.look(&environment).unwrap());
+        starter.children[0].wait().unwrap();
     }
 }

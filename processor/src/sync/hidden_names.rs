@@ -5,7 +5,7 @@ use memory_store::layout::ProjectDir;
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 
-use crate::llm::names::Finder;
+use crate::llm::person_names::Finder;
 
 /// Hides names in memories. If the search for names in a memory fails, the memory becomes pending: it is stored in the
 /// private drafts folder and recalled as usual, and a later sync commits it.
@@ -50,8 +50,7 @@ impl HiddenNames {
     pub fn warning(&self) -> Option<String> {
         let problem = self.problem.as_ref()?;
         Some(format!(
-            "{} memories are held back, private and recalled, because names could not be looked for \
-             in them: {problem}",
+            "{} memories are pending, private and recalled, because they could not be searched for names: {problem}",
             self.waiting
         ))
     }

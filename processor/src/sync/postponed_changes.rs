@@ -1,4 +1,4 @@
-//! Changes to committed memory files that a sync withheld, because a person should review them first.
+//! Changes to committed memory files that a sync postponed, because a person should review them first.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use memory_store::store::{Privacy, remove, replace};
 /// last record is removed.
 pub(super) fn note(home: &ProjectDir, files: &[PathBuf]) -> Result<()> {
     if files.is_empty() {
-        return Ok(remove(&home.withheld)?);
+        return Ok(remove(&home.postponed_changes)?);
     }
     let text: String = files.iter().map(|path| format!("{}\n", path.display())).collect();
-    replace(&home.withheld, text.as_bytes(), Privacy::Private)?;
+    replace(&home.postponed_changes, text.as_bytes(), Privacy::Private)?;
     bail!(
         "{} committed memory files would be rewritten or removed, so this sync changed nothing; \
          `throughline sync --dry-run` lists them, `throughline sync --apply` changes them",
@@ -22,8 +22,8 @@ pub(super) fn note(home: &ProjectDir, files: &[PathBuf]) -> Result<()> {
     )
 }
 
-/// Returns the files that the last sync withheld.
-pub fn withheld(home: &ProjectDir) -> Vec<String> {
-    let text = fs::read_to_string(&home.withheld).unwrap_or_default();
+/// Returns the files that the last sync postponed.
+pub fn postponed_changes(home: &ProjectDir) -> Vec<String> {
+    let text = fs::read_to_string(&home.postponed_changes).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }

@@ -12,7 +12,7 @@ use memory_store_base::time::MINUTE_MS;
 use crate::event::EventKind;
 use crate::hook::Hook;
 use crate::output::HookOutput;
-use crate::{background, inbox};
+use crate::{inbox, spawn_processor};
 
 /// Writes a note about a stop, a compaction or the end of a session. Returns an empty output.
 pub fn take_note(hook: &Hook) -> HookOutput {
@@ -43,7 +43,7 @@ pub fn start_processor(hook: &Hook) -> io::Result<()> {
         return Ok(());
     }
     let moved_to = hook.is_moved.then_some(hook.tree.root.as_path());
-    background::start(hook.tree.project, moved_to)
+    spawn_processor::start(hook.tree.project, moved_to)
 }
 
 /// Starts the processor if this hook found the index damaged, so that the index is repaired during the session. It does
