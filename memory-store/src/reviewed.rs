@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::fs::disk::{Privacy, read_if_there, replace};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
-use crate::memory::Relation;
+use crate::memory::{Guard, Relation};
 use crate::stored;
 use crate::time::Timestamp;
 
@@ -46,6 +46,9 @@ pub struct Reviewed {
     /// Proposed links that a person added or removed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     settled: BTreeSet<String>,
+    /// Guards that the user accepted, as `ID GUARD`, and whether the user wrote them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    guards: BTreeMap<String, bool>,
 }
 
 /// Parses ids; invalid ones are skipped.
@@ -118,6 +121,22 @@ impl Reviewed {
     pub fn differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
         let ids = self.differing.iter().filter_map(|pair| pair.split_once(' '));
         ids.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)))
+    }
+
+    /// Records that the user accepted a guard of a memory, in its present form.
+    pub fn accept_guard(&mut self, id: MemoryId, guard: &Guard, is_own: bool) {
+        self.guards.insert(format!("{id} {guard}"), is_own);
+    }
+
+    /// Removes the acceptance of all guards of a memory.
+    pub fn revoke_guards(&mut self, id: MemoryId) {
+        let prefix = format!("{id} ");
+        self.guards.retain(|accepted, _| !accepted.starts_with(&prefix));
+    }
+
+    /// Returns whether the user wrote an accepted guard; `None` if the user did not accept it in this form.
+    pub fn accepted_guard(&self, id: MemoryId, guard: &Guard) -> Option<bool> {
+        self.guards.get(&format!("{id} {guard}")).copied()
     }
 
     /// Counts a report on whether a memory helped.

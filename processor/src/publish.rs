@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use memory_store::embed::Table;
 use memory_store::fs::file_stamp::Stamp;
+use memory_store::guards;
 use memory_store::handoff::Handoff;
 use memory_store::index::Index;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors};
@@ -194,6 +195,12 @@ fn publish(
         settings,
         now,
     );
+    let memories = listing.memories.iter().map(|stored| &stored.memory);
+    let state = match *root == publication.dirs.data {
+        true => publication.dirs.user_state(),
+        false => publication.dirs.tree(root),
+    };
+    guards::publish(memories, &reviewed, &state, now)?;
     (publisher.said, publisher.trust) = (said, trust);
     let mut differs: BTreeMap<MemoryId, Vec<MemoryId>> = BTreeMap::new();
     for pair in pairs.iter().filter(|pair| pair.verdict.differs()) {

@@ -28,6 +28,7 @@ pub mod edit;
 pub mod fixes;
 pub mod forget;
 pub mod graph;
+pub mod guard;
 pub mod init;
 pub mod link;
 pub mod list;
@@ -203,6 +204,7 @@ commands! {
     Why(why::WhyArgs) => why::run, Listing, [];
     Timeline(timeline::TimelineArgs) => timeline::run, Listing, [];
     Graph(graph::GraphArgs) => graph::run, Listing, ["throughline graph --merge, --split, --rename or --release-names"];
+    Guard(guard::GuardArgs) => guard::run, Answer, ["throughline guard add, off, trust or remove"];
     Report(report::ReportArgs) => report::run, Answer, [];
     Blame(blame::BlameArgs) => blame::run, Listing, [];
     Fixes(fixes::FixesArgs) => fixes::run, Listing, [];

@@ -1,0 +1,461 @@
+//! `throughline guard`: checks of edits and commands that a person derives from memories.
+
+use std::io::Write;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Subcommand};
+use memory_store::guards;
+use memory_store::memory::{Guard, GuardAction};
+use memory_store::recall::guard::{self, GuardedCall};
+use memory_store::reviewed::Reviewed;
+use memory_store::store::{By, Store, Stored};
+use memory_store::{MemoryId, Timestamp};
+use serde::Serialize;
+
+use crate::credentials;
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::receipts;
+use crate::stores::Stores;
+use crate::typed::{self, WriteOptions};
+use crate::view::changes::line;
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain};
+use crate::world::World;
+
+/// Check edits and commands of Claude against your rules
+///
+/// A guard is a part of a memory: it warns Claude, stops a call once, asks you, or denies the call, and gives the memory
+/// as the reason. It stops mistakes, not attacks: a script or a program that builds a command is not examined. Without
+/// a subcommand, lists the guards.
+#[derive(Debug, Args)]
+pub struct GuardArgs {
+    #[command(subcommand)]
+    action: Option<GuardCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum GuardCommand {
+    /// Add a guard to a memory
+    Add(AddGuard),
+    /// List the guards of all memories, and whether they are in force
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Report which guard applies to a call; exit with 1 if none does
+    Test(TestedCall),
+    /// Put guards of a memory out of force, without changing its file
+    Off(NamedMemory),
+    /// Accept the guards of a memory that other people wrote, or that you wrote by hand
+    Trust(NamedMemory),
+    /// Delete the guards of a memory from its file
+    Remove(NamedMemory),
+    /// List the calls that guards stopped, newest first
+    Log {
+        /// Maximum number of calls
+        #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = typed::count)]
+        limit: usize,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct AddGuard {
+    /// Memory that gives the reason
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
+    reason: String,
+    /// Command to check, such as 'git push --force*': the program, its subcommands, and options in
+    /// any order
+    #[arg(long, value_name = "PATTERN")]
+    command: Option<String>,
+    /// Files to check when they are written, such as 'db/migrations/**'
+    #[arg(long, value_name = "GLOB")]
+    path: Option<String>,
+    /// Text to check when it is written to a file; `*` for any characters in a line
+    #[arg(long, value_name = "TEXT")]
+    content: Option<String>,
+    /// Check only on these branches, such as main or 'release/*'
+    #[arg(long, value_name = "GLOB")]
+    branch: Option<String>,
+    /// Effect: warn Claude, pause the first call, ask you, or deny the call
+    #[arg(long, default_value = "pause", value_parser = action())]
+    action: GuardAction,
+    #[command(flatten)]
+    write: WriteOptions,
+}
+
+fn action() -> impl clap::builder::TypedValueParser<Value = GuardAction> {
+    PossibleValuesParser::new(GuardAction::ALL.map(GuardAction::name))
+        .try_map(|name| GuardAction::from_name(&name).ok_or("unknown action"))
+}
+
+#[derive(Debug, Args)]
+struct TestedCall {
+    /// Command line
+    #[arg(required_unless_present = "path")]
+    command: Option<String>,
+    /// File that is written, relative to the project's root
+    #[arg(long, conflicts_with = "command", value_name = "FILE")]
+    path: Option<String>,
+    /// Text that is written to it
+    #[arg(long, requires = "path", value_name = "TEXT")]
+    content: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct NamedMemory {
+    /// Id of the memory
+    #[arg(add = crate::complete::ids())]
+    id: String,
+    #[command(flatten)]
+    write: WriteOptions,
+}
+
+impl GuardArgs {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self, _: &World) -> bool {
+        match &self.action {
+            None
+            | Some(GuardCommand::List { .. } | GuardCommand::Test(_) | GuardCommand::Log { .. }) => {
+                false
+            }
+            Some(GuardCommand::Add(AddGuard { write, .. })) => !write.dry_run,
+            Some(
+                GuardCommand::Off(named) | GuardCommand::Trust(named) | GuardCommand::Remove(named),
+            ) => !named.write.dry_run,
+        }
+    }
+}
+
+/// A guard of a memory.
+#[derive(Serialize)]
+struct ListedGuard<'a> {
+    memory: MemoryId,
+    short: String,
+    title: &'a str,
+    #[serde(flatten)]
+    guard: &'a Guard,
+    /// Effect now; `None` if the guard is not in force.
+    in_force: Option<GuardAction>,
+    /// Number of calls on which it acted, by the receipts that still exist.
+    acted: usize,
+}
+
+/// A call on which a guard acted.
+#[derive(Serialize)]
+struct GuardedEvent<'a> {
+    at: Timestamp,
+    session: &'a str,
+    memory: MemoryId,
+    short: String,
+    effect: &'a str,
+}
+
+/// Reasons of receipts begin with it if a guard acted.
+const BY_GUARD: &str = "guard: ";
+
+/// Runs the command.
+pub fn run(args: &GuardArgs, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    match &args.action {
+        None => list(&stores, false, out),
+        Some(GuardCommand::List { json }) => list(&stores, *json, out),
+        Some(GuardCommand::Add(add)) => add.run(&stores, out),
+        Some(GuardCommand::Test(call)) => test(call, &stores, out),
+        Some(GuardCommand::Log { limit, json }) => log(&stores, *limit, *json, out),
+        Some(GuardCommand::Off(named)) => named.run(
+            &stores,
+            "put out of force",
+            |store, stored| {
+                Ok(Reviewed::change(&store.home, |reviewed| {
+                    reviewed.revoke_guards(stored.memory.id)
+                })?)
+            },
+            out,
+        ),
+        Some(GuardCommand::Trust(named)) => named.run(
+            &stores,
+            "accept",
+            |store, stored| {
+                let is_own = !stores.trust(store)?.is_from_repository(stored);
+                accept(store, &stored.memory.guards, stored.memory.id, is_own)
+            },
+            out,
+        ),
+        Some(GuardCommand::Remove(named)) => named.run(
+            &stores,
+            "delete",
+            |store, stored| {
+                edit(&stores, store, stored, &|guards| guards.clear())?;
+                Ok(Reviewed::change(&store.home, |reviewed| {
+                    reviewed.revoke_guards(stored.memory.id)
+                })?)
+            },
+            out,
+        ),
+    }
+}
+
+impl AddGuard {
+    fn run(&self, stores: &Stores, out: &mut dyn Write) -> Result {
+        let guard = Guard {
+            action: self.action,
+            command: self.command.clone(),
+            path: self.path.clone(),
+            content: self.content.clone(),
+            branch: self.branch.clone(),
+        };
+        if let Some(fault) = guard.fault() {
+            return Err(Failure::new(fault).code(exit::USAGE));
+        }
+        let (store, stored) = stores.find(&self.reason)?;
+        let short = stored.memory.id.short();
+        if self.write.dry_run {
+            let told = format!("add to {short}: guard {}", plain(&guard.to_string()));
+            return view::would(&[told], self.write.json, out);
+        }
+        let saved = edit(stores, store, &stored, &|guards| {
+            if !guards.contains(&guard) {
+                guards.push(guard.clone());
+            }
+        })?;
+        // Redaction may have changed a condition, so the guard is accepted as it was saved.
+        accept(store, &saved.memory.guards, saved.memory.id, true)?;
+        publish(stores)?;
+        if self.write.json {
+            return view::json(&listed(stores, &[(store, saved)])?, out);
+        }
+        let title = line(&saved.memory.title);
+        writeln!(
+            out,
+            "Claude is checked from now on: {} because of {} \"{title}\".",
+            plain(&guard.to_string()),
+            paint(NAME, &short)
+        )?;
+        writeln!(
+            out,
+            "{}",
+            paint(QUIET, format_args!("`throughline guard off {short}` ends it."))
+        )?;
+        Ok(())
+    }
+}
+
+impl NamedMemory {
+    /// Applies a change to the guards of a memory; `verb` describes it.
+    fn run(
+        &self,
+        stores: &Stores,
+        verb: &str,
+        change: impl FnOnce(&Store, &Stored) -> Result,
+        out: &mut dyn Write,
+    ) -> Result {
+        let (store, stored) = stores.find(&self.id)?;
+        let short = stored.memory.id.short();
+        if stored.memory.guards.is_empty() {
+            return Err(Failure::new(format!("{short} has no guard"))
+                .code(exit::NOT_FOUND)
+                .hint("`throughline guard list` lists the guards."));
+        }
+        let guards = stored.memory.guards.iter();
+        let told: Vec<String> = guards
+            .map(|guard| format!("{verb} of {short}: {}", plain(&guard.to_string())))
+            .collect();
+        if self.write.dry_run {
+            return view::would(&told, self.write.json, out);
+        }
+        change(store, &stored)?;
+        publish(stores)?;
+        if self.write.json {
+            let (store, stored) = stores.find(&self.id)?;
+            return view::json(&listed(stores, &[(store, stored)])?, out);
+        }
+        for told in told {
+            writeln!(out, "Done: {told}.")?;
+        }
+        Ok(())
+    }
+}
+
+/// Changes the guards in a memory file, as a person's edit.
+fn edit(
+    stores: &Stores,
+    store: &Store,
+    stored: &Stored,
+    change: &dyn Fn(&mut Vec<Guard>),
+) -> Result<Stored> {
+    let redactor = stores.redactor_for_writing(store)?;
+    let saved = credentials::asking(&stores.world, store, |store| {
+        store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, |memory| {
+            change(&mut memory.guards);
+        })
+    })?;
+    stores.note_saved(store, &saved.stored, &redactor)?;
+    Ok(saved.stored)
+}
+
+fn accept(store: &Store, guards: &[Guard], id: MemoryId, is_own: bool) -> Result {
+    Ok(Reviewed::change(&store.home, |reviewed| {
+        guards.iter().for_each(|guard| reviewed.accept_guard(id, guard, is_own));
+    })?)
+}
+
+/// Writes the files that hooks read; the next sync writes those of other working trees.
+fn publish(stores: &Stores) -> Result {
+    for (store, state) in
+        [(&stores.project, stores.state()), (&stores.user, stores.world.dirs.user_state())]
+    {
+        let memories = store.list()?.memories;
+        let memories = memories.iter().map(|stored| &stored.memory);
+        guards::publish(memories, &Reviewed::read(&store.home), &state, stores.world.now)?;
+    }
+    Ok(())
+}
+
+/// Returns the memories with guards in both stores.
+fn guarded(stores: &Stores) -> Result<Vec<(&Store, Stored)>> {
+    let listing = stores.list()?;
+    view::warn_broken(&listing.broken);
+    let guarded = listing.memories.into_iter().filter(|stored| !stored.memory.guards.is_empty());
+    Ok(guarded.map(|stored| (stores.store_of(&stored), stored)).collect())
+}
+
+fn listed<'a>(stores: &Stores, guarded: &'a [(&Store, Stored)]) -> Result<Vec<ListedGuard<'a>>> {
+    let acted = receipts::last(&stores.state(), usize::MAX, |_| true);
+    let acted = |id: MemoryId| {
+        let given = acted.iter().flat_map(|receipt| &receipt.memories);
+        given.filter(|given| given.id == id && given.why.starts_with(BY_GUARD)).count()
+    };
+    let mut listed = Vec::new();
+    for (store, stored) in guarded {
+        let (memory, reviewed) = (&stored.memory, Reviewed::read(&store.home));
+        listed.extend(memory.guards.iter().map(|guard| ListedGuard {
+            memory: memory.id,
+            short: memory.id.short(),
+            title: &memory.title,
+            guard,
+            in_force: guards::effect(&reviewed, memory, guard, stores.world.now),
+            acted: acted(memory.id),
+        }));
+    }
+    Ok(listed)
+}
+
+fn list(stores: &Stores, json: bool, out: &mut dyn Write) -> Result {
+    let guarded = guarded(stores)?;
+    let listed = listed(stores, &guarded)?;
+    if json {
+        return view::json(&listed, out);
+    }
+    if listed.is_empty() {
+        writeln!(
+            out,
+            "There are no guards. `throughline guard add --reason ID --command 'git push --force*'` adds one."
+        )?;
+    }
+    for ListedGuard { short, title, guard, in_force, acted, .. } in &listed {
+        let state = match in_force {
+            Some(action) if action == &guard.action => {
+                format!("in force; acted on {}", view::plural(*acted, "call"))
+            }
+            Some(action) => format!(
+                "in force as `{}`, because other people wrote it; acted on {}",
+                action.name(),
+                view::plural(*acted, "call")
+            ),
+            None => format!("not in force; `throughline guard trust {short}` accepts it"),
+        };
+        writeln!(out, "{}  {}", paint(NAME, short), plain(&guard.to_string()))?;
+        writeln!(
+            out,
+            "        {} {}",
+            plain(&line(title)),
+            paint(QUIET, format_args!("({state})"))
+        )?;
+    }
+    Ok(())
+}
+
+fn test(call: &TestedCall, stores: &Stores, out: &mut dyn Write) -> Result {
+    let guarded = guarded(stores)?;
+    let listed = listed(stores, &guarded)?;
+    let in_force: Vec<(MemoryId, Guard)> = listed
+        .iter()
+        .filter_map(|it| Some((it.memory, Guard { action: it.in_force?, ..it.guard.clone() })))
+        .collect();
+    let path = call.path.as_deref().map(|path| typed::project_path(stores, path)).transpose()?;
+    let guarded_call = GuardedCall {
+        command: call.command.as_deref(),
+        file: path.as_deref(),
+        text: call.content.as_deref(),
+    };
+    let compiled = guard::compile(in_force.iter().map(|(id, guard)| (*id, guard)));
+    let applied = guard::strongest(&compiled, &guarded_call, &|| stores.tree.branch());
+    let applied = applied.and_then(|applied| {
+        let title = listed.iter().find(|it| it.memory == applied.memory)?.title;
+        Some((applied.action, applied.memory.short(), title))
+    });
+    if call.json {
+        let json = applied.as_ref().map(|(action, short, title)| {
+            serde_json::json!({ "action": action, "memory": short, "title": title })
+        });
+        view::json(&json, out)?;
+    }
+    match applied {
+        None => Err(Failure::silent(exit::NOTHING)),
+        Some(_) if call.json => Ok(()),
+        Some((action, short, title)) => {
+            writeln!(
+                out,
+                "{}: {} {}",
+                paint(STRONG, action.name()),
+                paint(NAME, short),
+                plain(&line(title))
+            )?;
+            Ok(())
+        }
+    }
+}
+
+fn log(stores: &Stores, limit: usize, json: bool, out: &mut dyn Write) -> Result {
+    let found = receipts::last(&stores.state(), limit, |receipt| {
+        receipt.memories.iter().any(|given| given.why.starts_with(BY_GUARD))
+    });
+    let events: Vec<GuardedEvent<'_>> = found
+        .iter()
+        .flat_map(|receipt| receipt.memories.iter().map(move |given| (receipt, given)))
+        .filter_map(|(receipt, given)| {
+            Some(GuardedEvent {
+                at: receipt.at,
+                session: &receipt.session,
+                memory: given.id,
+                short: given.id.short(),
+                effect: given.why.strip_prefix(BY_GUARD)?,
+            })
+        })
+        .collect();
+    if json {
+        return view::json(&events, out);
+    }
+    if events.is_empty() {
+        writeln!(out, "No call was stopped.")?;
+    }
+    for GuardedEvent { at, session, short, effect, .. } in &events {
+        let session = plain(memory_store::short_session(session)).to_string();
+        writeln!(
+            out,
+            "{}  {}  {effect} {}",
+            clock::time(*at),
+            paint(NAME, short),
+            paint(QUIET, format_args!("(session {session})"))
+        )?;
+    }
+    Ok(())
+}
