@@ -12,6 +12,8 @@ use memory_store::signature::{classify, error_signature};
 use memory_store::suspicion::{TextOrigin, suspicion};
 use memory_store::text::placeholder::hides_secret;
 
+use serde::Serialize;
+
 use crate::collect::expired::Expired;
 use crate::extract::session_record::{Cure, SessionRecord};
 use crate::extract::subject_of;
