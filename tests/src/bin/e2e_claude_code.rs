@@ -435,20 +435,8 @@ impl<'a> World<'a> {
             (33, "Format dates.", "instead of moment", "PreToolUse:Write"),
         ] {
             let (_, requests) = self.session(Begin::New(&session_id(number)), prompt)?;
-            let last = last(requests)?;
-            let from_start = injections(&last).into_iter().filter(|it| it.event != event);
-            let early: String = from_start.map(|it| it.text).collect();
-            let given = injected(&last, event);
-            // A decision of the start block is not repeated.
-            let arrived = given.contains(expected) || early.contains(expected);
-            checks.check(&format!("{prompt} {expected}"), arrived, format!("{given}\n{early}"));
-            if event != "PreToolUse:Bash" && expected.contains("generated") {
-                checks.contains(
-                    "the failed approach arrives with the edit itself",
-                    &given,
-                    expected,
-                );
-            }
+            let given = injected(&last(requests)?, event);
+            checks.contains(&format!("{event} brings what limits it"), &given, expected);
         }
         let mut script = Script::on("Write ten files.");
         for number in 0..10 {

@@ -7,6 +7,7 @@ use crate::signature::program_name;
 /// Options with a short and a long form: programs, letter, long name.
 const SAME_OPTIONS: &[(&[&str], char, &str)] = &[
     (&["git", "rm", "cp", "mv", "ln", "docker", "npm"], 'f', "force"),
+    (&["docker", "podman"], 'a', "all"),
     (&["git"], 'd', "delete"),
     (&["git"], 'n', "no-verify"),
     (&["rm", "cp", "chmod", "chown"], 'R', "recursive"),
@@ -15,8 +16,20 @@ const SAME_OPTIONS: &[(&[&str], char, &str)] = &[
     (&["apt", "apt-get", "dnf", "npm", "npx"], 'y', "yes"),
 ];
 
+/// Short names of resources of `kubectl`.
+const RESOURCES: &[(&str, &str)] = &[
+    ("ns", "namespace"),
+    ("po", "pod"),
+    ("svc", "service"),
+    ("deploy", "deployment"),
+    ("pv", "persistentvolume"),
+    ("pvc", "persistentvolumeclaim"),
+    ("cm", "configmap"),
+    ("no", "node"),
+];
+
 /// Minimum length of an abbreviated long option. Programs that use getopt_long(3) accept unique abbreviations.
-const ABBREVIATION_MIN: usize = 4;
+const ABBREVIATION_MIN: usize = 3;
 
 /// Maximum number of letters of an option with one hyphen that is read as letters, as in `-rf`.
 const LETTERS_MAX: usize = 3;
@@ -80,7 +93,18 @@ impl Call {
             // `git push origin :branch` deletes a branch.
             self.options.push("delete".to_owned());
         }
-        self.operands.push((word.to_owned(), after_option));
+        if self.program == "kubectl" {
+            // `ns/NAME`, `ns` and `namespaces` are the resource `namespace`.
+            let (resource, name) = word.split_once('/').unwrap_or((word, ""));
+            let whole =
+                RESOURCES.iter().find(|(short, _)| *short == resource).map(|(_, whole)| *whole);
+            let whole = whole.unwrap_or(resource.strip_suffix('s').unwrap_or(resource));
+            self.operands.push((whole.to_owned(), after_option));
+            word = name;
+        }
+        if !word.is_empty() {
+            self.operands.push((word.to_owned(), after_option));
+        }
     }
 
     /// Adds the long form of each short option, and vice versa.

@@ -59,6 +59,8 @@ struct Reader {
     found: Vec<Vec<String>>,
     /// Variables with a known value, the last assignment last.
     variables: Vec<(String, String)>,
+    /// Aliases that the line defines, with their values.
+    aliases: Vec<(String, String)>,
     /// Number of commands and scripts examined so far.
     steps: usize,
 }
@@ -226,14 +228,20 @@ impl Reader {
             };
             words = self.assign(after_options(arguments, valued, *operands));
         };
+        if let Some((_, value)) = self.aliases.iter().rfind(|(alias, _)| alias == name) {
+            let script = format!("{value} {}", arguments.join(" "));
+            self.read(&script, depth + 1);
+        }
         match name {
             "export" | "declare" | "local" | "readonly" | "typeset" => {
                 self.assign(arguments);
             }
             "alias" => {
-                let values = arguments.iter().filter_map(|argument| argument.split_once('='));
-                values.for_each(|(_, value)| self.read(value, depth + 1));
+                let aliases = arguments.iter().filter_map(|argument| argument.split_once('='));
+                let aliases = aliases.map(|(name, value)| (name.to_owned(), value.to_owned()));
+                self.aliases.extend(aliases);
             }
+            "trap" => arguments.iter().take(1).for_each(|script| self.read(script, depth + 1)),
             "eval" => self.read(&arguments.join(" "), depth + 1),
             "watch" => self.read(&after_options(arguments, "n", 0).join(" "), depth + 1),
             "ssh" => {
@@ -262,7 +270,8 @@ impl Reader {
             _ => {}
         }
         let output = matches!(name, "echo" | "printf").then(|| {
-            let texts = arguments.iter().filter(|word| !word.starts_with('-'));
+            // A format of `printf` is no text of its own.
+            let texts = arguments.iter().filter(|word| !word.starts_with(['-', '%']));
             texts.map(String::as_str).collect::<Vec<_>>().join(" ").replace("\\n", "\n")
         });
         self.found.push(words.to_vec());

@@ -232,4 +232,26 @@ mod tests {
         }
         assert_eq!(strongest("git\tbroken\n\nx", &GuardedCall::default(), &|| None), None);
     }
+
+    /// 100 dangerous command lines and 100 harmless ones, written by somebody who did not know the code.
+    #[test]
+    fn spellings_of_dangerous_commands_are_caught() {
+        let lines = include_str!("lines.tsv").lines().map(|line| {
+            let mut fields = line.splitn(3, '\t');
+            let mut next = || fields.next().unwrap();
+            (next() == "D", next(), next().replace("\\n", "\n"))
+        });
+        let lines: Vec<(bool, &str, String)> = lines.collect();
+        let patterns: std::collections::BTreeSet<&str> =
+            lines.iter().filter(|it| it.0).map(|it| it.1).collect();
+        let guards: Vec<Guard> =
+            patterns.iter().map(|pattern| guard(GuardAction::Deny, pattern, "", "", "")).collect();
+        let wrong = lines.iter().filter(|(is_dangerous, _, line)| {
+            let call = GuardedCall { command: Some(line), ..GuardedCall::default() };
+            applied(&guards, &call).is_some() != *is_dangerous
+        });
+        let (missed, stopped): (Vec<_>, Vec<_>) = wrong.partition(|it| it.0);
+        assert!(missed.len() <= 10 && stopped.len() <= 2, "{missed:#?} {stopped:#?}");
+        assert_eq!((lines.len(), guards.len()), (200, 10));
+    }
 }
