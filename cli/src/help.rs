@@ -39,7 +39,7 @@ const EXAMPLES: [(&str, [&str; 2]); 40] = [
     ("restore", ["restore 96tfds", "restore 96tfds --json"]),
     ("review", ["review", "review --keep 96tfds"]),
     ("guard", ["guard", "guard add --reason 96tfds --command 'git push --force*'"]),
-    ("how", ["how cargo test", "how deploy -n 2"]),
+    ("how", ["how cargo test", "how -n 2 deploy"]),
     ("fixes", ["fixes", "fixes mismatched types"]),
     ("graph", ["graph 96tfds", "graph --stats"]),
     ("blame", ["blame src/price.rs", "blame src/ -n 3"]),

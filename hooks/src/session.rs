@@ -146,7 +146,7 @@ impl HookSession {
         Ok(self.is_first("n", ""))
     }
 
-    /// Records that a call was paused; `key` stands for its guard and its target. Returns `false` if the same call was
+    /// Records that a call was paused; `key` is a hash of its guard and its target. Returns `false` if the same call was
     /// paused before, so that it passes now.
     pub fn pause(&mut self, key: u64) -> io::Result<bool> {
         let key = format!("{key:016x}");

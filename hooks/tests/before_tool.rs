@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::{BEFORE_TOOL, NOW, Ran, TOOL, World, memories};
-use memory_store::guards;
+use memory_store::guards::{self, GuardState};
 use memory_store::memory::{Guard, GuardAction};
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
@@ -49,7 +49,8 @@ fn guarded(action: GuardAction, command: &str) -> World {
     world.publish(&all, &Settings::default());
     let mut reviewed = Reviewed::default();
     reviewed.accept_guard(rule.id, &rule.guards[0], true);
-    guards::publish([&rule], &reviewed, &world.state(), Timestamp::parse(NOW).unwrap()).unwrap();
+    guards::publish([(&rule, false)], &reviewed, &world.state(), Timestamp::parse(NOW).unwrap())
+        .unwrap();
     world
 }
 
@@ -104,12 +105,20 @@ fn a_guard_has_no_effect_before_the_user_accepted_it() {
         vec![Guard { action: GuardAction::Deny, command, path: None, content: None, branch: None }];
     let now = Timestamp::parse(NOW).unwrap();
     let mut reviewed = Reviewed::default();
-    assert_eq!(guards::effect(&reviewed, &rule, &rule.guards[0], now), None);
+    let state = |reviewed: &Reviewed, rule: &Memory, from_repository| {
+        guards::state(reviewed, rule, &rule.guards[0], from_repository, now)
+    };
+    assert_eq!(state(&reviewed, &rule, false), GuardState::NotAccepted);
     reviewed.accept_guard(rule.id, &rule.guards[0], false);
-    let effect = guards::effect(&reviewed, &rule, &rule.guards[0], now);
-    assert_eq!(effect, Some(GuardAction::Ask), "a guard of others never denies");
+    let asks = GuardState::InForce(GuardAction::Ask);
+    assert_eq!(state(&reviewed, &rule, false), asks, "a guard of others never denies");
+    reviewed.accept_guard(rule.id, &rule.guards[0], true);
+    assert_eq!(state(&reviewed, &rule, false), GuardState::InForce(GuardAction::Deny));
+    assert_eq!(state(&reviewed, &rule, true), asks, "others changed the memory");
     rule.guards[0].command = Some("git".to_owned());
-    assert_eq!(guards::effect(&reviewed, &rule, &rule.guards[0], now), None, "it changed since");
+    assert_eq!(state(&reviewed, &rule, false), GuardState::Changed);
+    reviewed.revoke_guards(rule.id);
+    assert_eq!(state(&reviewed, &rule, false), GuardState::NotAccepted);
 }
 
 #[test]

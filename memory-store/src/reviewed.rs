@@ -46,7 +46,7 @@ pub struct Reviewed {
     /// Proposed links that a person added or removed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     settled: BTreeSet<String>,
-    /// Guards that the user accepted, as `ID GUARD`, and whether the user wrote them.
+    /// Guards that the user accepted, as `ID JSON`, and whether the user wrote them. Without the file no guard applies.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     guards: BTreeMap<String, bool>,
 }
@@ -125,7 +125,7 @@ impl Reviewed {
 
     /// Records that the user accepted a guard of a memory, in its present form.
     pub fn accept_guard(&mut self, id: MemoryId, guard: &Guard, is_own: bool) {
-        self.guards.insert(format!("{id} {guard}"), is_own);
+        self.guards.insert(guard_line(id, guard), is_own);
     }
 
     /// Removes the acceptance of all guards of a memory.
@@ -136,7 +136,16 @@ impl Reviewed {
 
     /// Returns whether the user wrote an accepted guard; `None` if the user did not accept it in this form.
     pub fn accepted_guard(&self, id: MemoryId, guard: &Guard) -> Option<bool> {
-        self.guards.get(&format!("{id} {guard}")).copied()
+        self.guards.get(&guard_line(id, guard)).copied()
+    }
+
+    /// Returns whether the user accepted a guard of a memory, in any form.
+    pub fn has_guards(&self, id: MemoryId) -> bool {
+        let prefix = format!("{id} ");
+        self.guards
+            .range(prefix.clone()..)
+            .next()
+            .is_some_and(|(line, _)| line.starts_with(&prefix))
     }
 
     /// Counts a report on whether a memory helped.
@@ -191,6 +200,7 @@ impl Reviewed {
             line.split_once(' ').is_some_and(|(id, _)| is_there(id))
                 && line.rsplit_once(' ').is_some_and(|(_, id)| is_there(id))
         };
+        self.guards.retain(|line, _| line.split(' ').next().is_some_and(is_there));
         self.proposed.retain(has_both);
         self.settled.retain(has_both);
     }
@@ -223,6 +233,12 @@ impl Reviewed {
 /// Returns whether a pair contains one of the memories in `ids`.
 fn is_about(pair: &str, ids: &BTreeSet<MemoryId>) -> bool {
     pair.split(' ').any(|id| id.parse().is_ok_and(|id| ids.contains(&id)))
+}
+
+/// Returns a guard of a memory as it is stored.
+fn guard_line(id: MemoryId, guard: &Guard) -> String {
+    // Serialization of these fields cannot fail.
+    format!("{id} {}", serde_json::to_string(guard).unwrap_or_default())
 }
 
 /// Returns the key of a pair, equal for both orders.

@@ -137,7 +137,7 @@ fn fact() -> impl Strategy<Value = Fact> {
 
 fn guard() -> impl Strategy<Value = Guard> {
     let action = proptest::sample::select(GuardAction::ALL.to_vec());
-    let command = "['\"#:a-z][a-z]{0,8}( [a-z*:#-]{1,6}){0,3}".prop_map(Some);
+    let command = "[a-z][a-z:#]{0,8}( [a-z*:#-]{1,6}){0,3}".prop_map(Some);
     let edit = ("[a-z*/'#]{1,12}", option::of("[a-z\"#:é{}-]{1,12}"));
     let conditions = prop_oneof![
         command.prop_map(|command| (command, None, None)),

@@ -142,6 +142,15 @@ fn publish(
     // People may have written the files, or git may have pulled them, so everything that a hook prints is redacted here
     // once more.
     let redactor = store.redactor(publication.settings);
+    let reviewed = Reviewed::read(&store.home);
+    let guarded = listing.memories.iter().filter(|stored| !stored.memory.guards.is_empty());
+    let guarded = guarded.map(|stored| (&stored.memory, trust.is_from_repository(stored)));
+    let state = match *root == publication.dirs.data {
+        true => publication.dirs.user_state(),
+        false => publication.dirs.tree(root),
+    };
+    // In the form that the user accepted, which redaction may change.
+    guards::publish(guarded, &reviewed, &state, publication.now)?;
     let mut pulled = BTreeSet::new();
     for stored in &mut listing.memories {
         if trust.is_from_repository(stored) {
@@ -174,7 +183,6 @@ fn publish(
     let left = Handoff::read(&publication.dirs.tree(root).handoff);
     let last = left.sessions.into_iter().take(1);
     let touched = last.flat_map(|left| left.uncommitted.into_iter().chain(left.files)).collect();
-    let reviewed = Reviewed::read(&store.home);
     let pairs = undecided(listing.memories.iter().map(|it| &it.memory), &reviewed, now);
     let displaced: BTreeSet<MemoryId> = pairs
         .iter()
@@ -195,12 +203,6 @@ fn publish(
         settings,
         now,
     );
-    let memories = listing.memories.iter().map(|stored| &stored.memory);
-    let state = match *root == publication.dirs.data {
-        true => publication.dirs.user_state(),
-        false => publication.dirs.tree(root),
-    };
-    guards::publish(memories, &reviewed, &state, now)?;
     (publisher.said, publisher.trust) = (said, trust);
     let mut differs: BTreeMap<MemoryId, Vec<MemoryId>> = BTreeMap::new();
     for pair in pairs.iter().filter(|pair| pair.verdict.differs()) {

@@ -109,8 +109,7 @@ fn show_frictions(args: &FixesArgs, stores: &Stores, out: &mut dyn Write) -> Res
         view::remark("No error was fixed in three or more sessions.");
     }
     for Friction { sessions, failures, steps, last } in &frictions {
-        let counts =
-            [view::plural(*failures, "failure"), format!("in {sessions} sessions")].join(" ");
+        let counts = format!("{} in {sessions} sessions", view::plural(*failures, "failure"));
         let cost = match steps {
             0 => String::new(),
             steps => format!(", {} until they were fixed", view::plural(*steps, "step")),

@@ -1,10 +1,11 @@
 //! `throughline guard`: checks of edits and commands that a person derives from memories.
 
+use std::cell::Cell;
 use std::io::Write;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
-use memory_store::guards;
+use memory_store::guards::{self, GuardState};
 use memory_store::memory::{Guard, GuardAction};
 use memory_store::recall::guard::{self, GuardedCall};
 use memory_store::reviewed::Reviewed;
@@ -52,7 +53,7 @@ enum GuardCommand {
     Trust(NamedMemory),
     /// Delete the guards of a memory from its file
     Remove(NamedMemory),
-    /// List the calls that guards stopped, newest first
+    /// List the calls on which guards acted, newest first
     Log {
         /// Maximum number of calls
         #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = typed::count)]
@@ -144,6 +145,9 @@ struct ListedGuard<'a> {
     guard: &'a Guard,
     /// Effect now; `None` if the guard is not in force.
     in_force: Option<GuardAction>,
+    /// Reason why it is not in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<&'static str>,
     /// Number of calls on which it acted, by the receipts that still exist.
     acted: usize,
 }
@@ -170,37 +174,32 @@ pub fn run(args: &GuardArgs, world: &World, out: &mut dyn Write) -> Result {
         Some(GuardCommand::Add(add)) => add.run(&stores, out),
         Some(GuardCommand::Test(call)) => test(call, &stores, out),
         Some(GuardCommand::Log { limit, json }) => log(&stores, *limit, *json, out),
-        Some(GuardCommand::Off(named)) => named.run(
-            &stores,
-            "put out of force",
-            |store, stored| {
-                Ok(Reviewed::change(&store.home, |reviewed| {
-                    reviewed.revoke_guards(stored.memory.id)
-                })?)
-            },
-            out,
-        ),
+        Some(GuardCommand::Off(named)) => named.run(&stores, "is off on this machine", revoke, out),
         Some(GuardCommand::Trust(named)) => named.run(
             &stores,
-            "accept",
+            "is accepted",
             |store, stored| {
-                let is_own = !stores.trust(store)?.is_from_repository(stored);
+                let trust = stores.trust(store)?;
+                let is_own = !trust.is_from_repository(stored) && !trust.is_claudes(stored);
                 accept(store, &stored.memory.guards, stored.memory.id, is_own)
             },
             out,
         ),
         Some(GuardCommand::Remove(named)) => named.run(
             &stores,
-            "delete",
+            "is deleted",
             |store, stored| {
-                edit(&stores, store, stored, &|guards| guards.clear())?;
-                Ok(Reviewed::change(&store.home, |reviewed| {
-                    reviewed.revoke_guards(stored.memory.id)
-                })?)
+                // The author of the remaining memory does not change.
+                edit(&stores, store, stored, By::Redaction, &|guards| guards.clear())?;
+                revoke(store, stored)
             },
             out,
         ),
     }
+}
+
+fn revoke(store: &Store, stored: &Stored) -> Result {
+    Ok(Reviewed::change(&store.home, |reviewed| reviewed.revoke_guards(stored.memory.id))?)
 }
 
 impl AddGuard {
@@ -208,12 +207,17 @@ impl AddGuard {
         let guard = Guard {
             action: self.action,
             command: self.command.clone(),
-            path: self.path.clone(),
+            path: self.path.as_deref().map(|path| typed::project_path(stores, path)).transpose()?,
             content: self.content.clone(),
             branch: self.branch.clone(),
         };
         if let Some(fault) = guard.fault() {
             return Err(Failure::new(fault).code(exit::USAGE));
+        }
+        if let Some(pattern) = guard.command.as_deref().filter(|it| !guard::is_matchable(it)) {
+            return Err(Failure::new(format!("no command can match `{}`", plain(pattern)))
+                .code(exit::USAGE)
+                .hint("Write the program, its subcommands and options, for example 'git push --force*'."));
         }
         let (store, stored) = stores.find(&self.reason)?;
         let short = stored.memory.id.short();
@@ -221,14 +225,18 @@ impl AddGuard {
             let told = format!("add to {short}: guard {}", plain(&guard.to_string()));
             return view::would(&[told], self.write.json, out);
         }
-        let saved = edit(stores, store, &stored, &|guards| {
-            if !guards.contains(&guard) {
+        let place = Cell::new(0);
+        let saved = edit(stores, store, &stored, By::Person, &|guards| {
+            let known = guards.iter().position(|it| *it == guard);
+            place.set(known.unwrap_or(guards.len()));
+            if known.is_none() {
                 guards.push(guard.clone());
             }
         })?;
-        // Redaction may have changed a condition, so the guard is accepted as it was saved.
-        accept(store, &saved.memory.guards, saved.memory.id, true)?;
-        publish(stores)?;
+        // Only this guard is accepted, as it was saved: redaction may have changed a condition.
+        let added = saved.memory.guards.get(place.get()).into_iter();
+        accept(store, added, saved.memory.id, true)?;
+        stores.publish_guards()?;
         if self.write.json {
             return view::json(&listed(stores, &[(store, saved)])?, out);
         }
@@ -249,11 +257,11 @@ impl AddGuard {
 }
 
 impl NamedMemory {
-    /// Applies a change to the guards of a memory; `verb` describes it.
+    /// Applies a change to the guards of a memory; `outcome` is the end of the sentence about each.
     fn run(
         &self,
         stores: &Stores,
-        verb: &str,
+        outcome: &str,
         change: impl FnOnce(&Store, &Stored) -> Result,
         out: &mut dyn Write,
     ) -> Result {
@@ -264,21 +272,21 @@ impl NamedMemory {
                 .code(exit::NOT_FOUND)
                 .hint("`throughline guard list` lists the guards."));
         }
-        let guards = stored.memory.guards.iter();
-        let told: Vec<String> = guards
-            .map(|guard| format!("{verb} of {short}: {}", plain(&guard.to_string())))
-            .collect();
+        let guards: Vec<String> = stored.memory.guards.iter().map(ToString::to_string).collect();
         if self.write.dry_run {
-            return view::would(&told, self.write.json, out);
+            let told = guards
+                .iter()
+                .map(|guard| format!("change {short}: guard {} {outcome}", plain(guard)));
+            return view::would(&told.collect::<Vec<_>>(), self.write.json, out);
         }
         change(store, &stored)?;
-        publish(stores)?;
+        stores.publish_guards()?;
         if self.write.json {
             let (store, stored) = stores.find(&self.id)?;
             return view::json(&listed(stores, &[(store, stored)])?, out);
         }
-        for told in told {
-            writeln!(out, "Done: {told}.")?;
+        for guard in &guards {
+            writeln!(out, "{}: guard {} {outcome}.", paint(NAME, &short), plain(guard))?;
         }
         Ok(())
     }
@@ -289,11 +297,12 @@ fn edit(
     stores: &Stores,
     store: &Store,
     stored: &Stored,
+    by: By,
     change: &dyn Fn(&mut Vec<Guard>),
 ) -> Result<Stored> {
     let redactor = stores.redactor_for_writing(store)?;
     let saved = credentials::asking(&stores.world, store, |store| {
-        store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, |memory| {
+        store.edit_at(&stored.path, stored.memory.id, by, &redactor, |memory| {
             change(&mut memory.guards);
         })
     })?;
@@ -301,22 +310,16 @@ fn edit(
     Ok(saved.stored)
 }
 
-fn accept(store: &Store, guards: &[Guard], id: MemoryId, is_own: bool) -> Result {
+fn accept<'a>(
+    store: &Store,
+    guards: impl IntoIterator<Item = &'a Guard>,
+    id: MemoryId,
+    is_own: bool,
+) -> Result {
     Ok(Reviewed::change(&store.home, |reviewed| {
-        guards.iter().for_each(|guard| reviewed.accept_guard(id, guard, is_own));
+        reviewed.ids.insert(id);
+        guards.into_iter().for_each(|guard| reviewed.accept_guard(id, guard, is_own));
     })?)
-}
-
-/// Writes the files that hooks read; the next sync writes those of other working trees.
-fn publish(stores: &Stores) -> Result {
-    for (store, state) in
-        [(&stores.project, stores.state()), (&stores.user, stores.world.dirs.user_state())]
-    {
-        let memories = store.list()?.memories;
-        let memories = memories.iter().map(|stored| &stored.memory);
-        guards::publish(memories, &Reviewed::read(&store.home), &state, stores.world.now)?;
-    }
-    Ok(())
 }
 
 /// Returns the memories with guards in both stores.
@@ -336,13 +339,26 @@ fn listed<'a>(stores: &Stores, guarded: &'a [(&Store, Stored)]) -> Result<Vec<Li
     let mut listed = Vec::new();
     for (store, stored) in guarded {
         let (memory, reviewed) = (&stored.memory, Reviewed::read(&store.home));
-        listed.extend(memory.guards.iter().map(|guard| ListedGuard {
-            memory: memory.id,
-            short: memory.id.short(),
-            title: &memory.title,
-            guard,
-            in_force: guards::effect(&reviewed, memory, guard, stores.world.now),
-            acted: acted(memory.id),
+        let from_repository = stores.trust(store)?.is_from_repository(stored);
+        listed.extend(memory.guards.iter().map(|guard| {
+            let state = guards::state(&reviewed, memory, guard, from_repository, stores.world.now);
+            ListedGuard {
+                memory: memory.id,
+                short: memory.id.short(),
+                title: &memory.title,
+                guard,
+                in_force: match state {
+                    GuardState::InForce(action) => Some(action),
+                    _ => None,
+                },
+                because: match state {
+                    GuardState::InForce(_) => None,
+                    GuardState::NotAccepted => Some("you did not accept it"),
+                    GuardState::Changed => Some("it changed since you accepted it"),
+                    GuardState::MemoryEnded => Some("its memory was replaced or is not valid now"),
+                },
+                acted: acted(memory.id),
+            }
         }));
     }
     Ok(listed)
@@ -360,7 +376,7 @@ fn list(stores: &Stores, json: bool, out: &mut dyn Write) -> Result {
             "There are no guards. `throughline guard add --reason ID --command 'git push --force*'` adds one."
         )?;
     }
-    for ListedGuard { short, title, guard, in_force, acted, .. } in &listed {
+    for ListedGuard { short, title, guard, in_force, because, acted, .. } in &listed {
         let state = match in_force {
             Some(action) if action == &guard.action => {
                 format!("in force; acted on {}", view::plural(*acted, "call"))
@@ -370,7 +386,10 @@ fn list(stores: &Stores, json: bool, out: &mut dyn Write) -> Result {
                 action.name(),
                 view::plural(*acted, "call")
             ),
-            None => format!("not in force; `throughline guard trust {short}` accepts it"),
+            None => {
+                let because = because.unwrap_or_default();
+                format!("not in force: {because}; `throughline guard trust {short}` accepts it")
+            }
         };
         writeln!(out, "{}  {}", paint(NAME, short), plain(&guard.to_string()))?;
         writeln!(
@@ -396,7 +415,7 @@ fn test(call: &TestedCall, stores: &Stores, out: &mut dyn Write) -> Result {
         file: path.as_deref(),
         text: call.content.as_deref(),
     };
-    let compiled = guard::compile(in_force.iter().map(|(id, guard)| (*id, guard)));
+    let compiled = guard::compile(in_force.iter().map(|(id, guard)| (*id, guard)), usize::MAX);
     let applied = guard::strongest(&compiled, &guarded_call, &|| stores.tree.branch());
     let applied = applied.and_then(|applied| {
         let title = listed.iter().find(|it| it.memory == applied.memory)?.title;
@@ -409,7 +428,12 @@ fn test(call: &TestedCall, stores: &Stores, out: &mut dyn Write) -> Result {
         view::json(&json, out)?;
     }
     match applied {
-        None => Err(Failure::silent(exit::NOTHING)),
+        None => {
+            if !call.json {
+                view::remark("No guard applies.");
+            }
+            Err(Failure::silent(exit::NOTHING))
+        }
         Some(_) if call.json => Ok(()),
         Some((action, short, title)) => {
             writeln!(
@@ -445,15 +469,19 @@ fn log(stores: &Stores, limit: usize, json: bool, out: &mut dyn Write) -> Result
         return view::json(&events, out);
     }
     if events.is_empty() {
-        writeln!(out, "No call was stopped.")?;
+        writeln!(out, "No guard acted on a call.")?;
     }
-    for GuardedEvent { at, session, short, effect, .. } in &events {
+    let memories = stores.list()?.memories;
+    for GuardedEvent { at, session, memory, short, effect } in &events {
+        let title = memories.iter().find(|stored| stored.memory.id == *memory);
+        let title = title.map(|stored| line(&stored.memory.title)).unwrap_or_default();
         let session = plain(memory_store::short_session(session)).to_string();
         writeln!(
             out,
-            "{}  {}  {effect} {}",
+            "{}  {}  {effect}: {} {}",
             clock::time(*at),
             paint(NAME, short),
+            plain(&title),
             paint(QUIET, format_args!("(session {session})"))
         )?;
     }

@@ -546,6 +546,9 @@ impl GuardAction {
 }
 
 impl Guard {
+    /// Maximum number of guards of a memory.
+    pub const COUNT_MAX: usize = 20;
+
     /// Maximum number of bytes of a condition.
     pub const CONDITION_BYTES_MAX: usize = 200;
 
@@ -572,10 +575,14 @@ impl Guard {
         if self.conditions().iter().any(has_control) {
             return Some("a condition contains a tab, a line break or another control character");
         }
-        let first = command.split_whitespace().next();
-        first
-            .is_some_and(|program| program.bytes().all(|b| matches!(b, b'*' | b'?')))
-            .then_some("`command` must begin with the name of a program")
+        let first = command.split_whitespace().next().unwrap_or_default();
+        if command.contains(['|', ';', '&', '<', '>', '(', ')', '$', '"', '\'', '`', '\\'])
+            || first.contains('=')
+        {
+            return Some("`command` must be one command without quotes, variables and operators");
+        }
+        let is_any = !command.is_empty() && first.bytes().all(|b| matches!(b, b'*' | b'?'));
+        is_any.then_some("`command` must begin with the name of a program")
     }
 }
 
@@ -586,7 +593,7 @@ impl fmt::Display for Guard {
         for (name, value) in ["command", "path", "content", "branch"].iter().zip(self.conditions())
         {
             if !value.is_empty() {
-                write!(f, " --{name} '{value}'")?;
+                write!(f, " --{name} '{}'", value.replace('\'', r"'\''"))?;
             }
         }
         Ok(())

@@ -31,7 +31,8 @@ fn matches_from(pattern: &[u8], text: &[u8], separator: Option<u8>, steps: &mut 
             (0..=text.len()).any(|at| matches_from(rest, &text[at..], separator, steps))
         }
         [b'*', rest @ ..] => {
-            let end = text.iter().position(|&b| Some(b) == separator).unwrap_or(text.len());
+            let end = separator.and_then(|separator| text.iter().position(|&b| b == separator));
+            let end = end.unwrap_or(text.len());
             (0..=end).any(|at| matches_from(rest, &text[at..], separator, steps))
         }
         [b'?', rest @ ..] => {

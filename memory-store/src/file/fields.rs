@@ -84,7 +84,7 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
         entities: front.get("entities").bounded()?.texts()?,
         facts: front.get("facts").list(fact)?,
         relations: front.get("relations").list(relation)?,
-        guards: front.get("guard").bounded()?.list(guard)?,
+        guards: guards(&front.get("guard"))?,
         supersedes: front.get("supersedes").list(|field| field.required("an id"))?,
         superseded_by: front.get("superseded_by").parsed("an id")?,
         pinned: front.get("pinned").flag()?.unwrap_or_default(),
@@ -181,6 +181,14 @@ fn relation(field: &FrontValue) -> ReadField<Relation> {
         kind: field.get("kind").required("a text")?,
         to: field.get("to").required("an id")?,
     })
+}
+
+fn guards(field: &FrontValue) -> ReadField<Vec<Guard>> {
+    let guards = field.list(guard)?;
+    if guards.len() > Guard::COUNT_MAX {
+        return Err(field.wrong(format!("more than {} guards", Guard::COUNT_MAX)));
+    }
+    Ok(guards)
 }
 
 fn guard(field: &FrontValue) -> ReadField<Guard> {

@@ -340,8 +340,9 @@ impl<'a> World<'a> {
         let is_pushed = || remote.join("refs/heads/pushed").exists();
         let mut number = 20;
         for action in ["deny", "ask", "pause", "warn"] {
-            self.throughline(&["guard", "remove", &rule, "--yes"])
-                .or_else(|_| Ok::<_, io::Error>(String::new()))?;
+            if number > 20 {
+                self.throughline(&["guard", "remove", &rule])?;
+            }
             self.throughline(&[
                 "guard",
                 "add",

@@ -94,12 +94,8 @@ impl Call {
             self.options.push("delete".to_owned());
         }
         if self.program == "kubectl" {
-            // `ns/NAME`, `ns` and `namespaces` are the resource `namespace`.
             let (resource, name) = word.split_once('/').unwrap_or((word, ""));
-            let whole =
-                RESOURCES.iter().find(|(short, _)| *short == resource).map(|(_, whole)| *whole);
-            let whole = whole.unwrap_or(resource.strip_suffix('s').unwrap_or(resource));
-            self.operands.push((whole.to_owned(), after_option));
+            self.operands.push((resource_name(resource).to_owned(), after_option));
             word = name;
         }
         if !word.is_empty() {
@@ -112,7 +108,8 @@ impl Call {
         if self.program == "git" && self.letters.contains('D') {
             self.letters.push_str("df");
         }
-        for (programs, letter, long) in SAME_OPTIONS {
+        // Twice, because a form that is added may have another form itself.
+        for (programs, letter, long) in SAME_OPTIONS.iter().chain(SAME_OPTIONS) {
             if !programs.contains(&self.program.as_str()) {
                 continue;
             }
@@ -141,11 +138,13 @@ pub(super) struct Pattern<'a> {
 impl<'a> Pattern<'a> {
     pub fn new(text: &'a str) -> Self {
         let mut words = text.split_whitespace();
-        let program = words.next().unwrap_or_default();
+        let program = program_name(words.next().unwrap_or_default());
         let mut pattern =
             Self { program, operands: vec![], options: vec![], letters: String::new() };
         for word in words {
             match word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
+                Some("-") => {}
+                None if program == "kubectl" => pattern.operands.push(resource_name(word)),
                 None => pattern.operands.push(word),
                 Some(option) if is_letters(option) => pattern.letters.push_str(option),
                 Some(option) => pattern.options.push(option.trim_start_matches('-')),
@@ -170,19 +169,27 @@ impl<'a> Pattern<'a> {
         {
             return false;
         }
+        let is_subcommand =
+            self.operands.first().is_some_and(|first| !first.contains(['*', '?', '/', '.']));
         let mut operands = call.operands.iter();
         self.operands.iter().enumerate().all(|(number, pattern)| {
             for (operand, after_option) in operands.by_ref() {
                 if text_matches(pattern, operand) {
                     return true;
                 }
-                if number == 0 && !after_option {
+                if number == 0 && !after_option && is_subcommand {
                     return false;
                 }
             }
             false
         })
     }
+}
+
+/// Returns the name of a resource of `kubectl` for its plural or short name: `namespace` for `ns` and `namespaces`.
+fn resource_name(word: &str) -> &str {
+    let whole = RESOURCES.iter().find(|(short, _)| *short == word).map(|(_, whole)| *whole);
+    whole.unwrap_or_else(|| word.strip_suffix('s').unwrap_or(word))
 }
 
 /// Returns whether an option with one hyphen is a group of letters, not a word such as `-auto-approve`.
@@ -245,6 +252,27 @@ mod tests {
         assert!(matches("git branch -D", "git branch --delete --force x"));
         assert!(matches("terraform apply -auto-approve", "terraform -chdir=a apply -auto-approve"));
         assert!(!matches("terraform apply -auto-approve", "terraform apply -target=auto"));
+    }
+
+    #[test]
+    fn natural_patterns_match_themselves() {
+        for pattern in [
+            "./deploy.sh",
+            "scripts/release --all",
+            "sudo *",
+            "xargs rm",
+            "kubectl delete ns",
+            "kubectl delete pods *",
+            "git checkout -- .",
+            "rm -Rf",
+            "make *",
+            "git push --force*",
+        ] {
+            assert!(matches(pattern, &pattern.replace('*', "x")), "{pattern}");
+        }
+        assert!(matches("rm -rf", "rm -Rf x"));
+        assert!(matches("rm -rf /*", "rm -rf a b /etc"));
+        assert!(matches("kubectl delete ns", "kubectl delete namespaces a"));
     }
 
     #[test]

@@ -42,6 +42,12 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
     ("!", "", 0),
 ];
 
+/// The wrappers that are words of the shell's language.
+const KEYWORDS: [&str; 8] = ["if", "then", "elif", "else", "while", "until", "do", "!"];
+
+/// Maximum number of words of a wrapper that are compared with a pattern.
+const WRAPPER_WORDS_MAX: usize = 16;
+
 /// Programs that run a script: the text after `-c`, or their input.
 const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
 
@@ -63,6 +69,8 @@ struct Reader {
     aliases: Vec<(String, String)>,
     /// Number of commands and scripts examined so far.
     steps: usize,
+    /// Number of bytes of variables inserted so far.
+    expanded_bytes: usize,
 }
 
 /// A simple command while its words are read.
@@ -76,7 +84,7 @@ struct Draft {
     scripts: Vec<String>,
     /// Text that the command reads as its input, if it is known.
     input: Option<String>,
-    /// Delimiters of the here-documents that begin after this line.
+    /// Delimiters of its here-documents.
     documents: Vec<String>,
 }
 
@@ -90,6 +98,22 @@ enum NextWord {
     Input,
     /// The delimiter of a here-document.
     Delimiter,
+}
+
+/// A here-document whose text begins on the next line.
+struct Document {
+    delimiter: String,
+    /// True if a shell reads it.
+    is_script: bool,
+}
+
+/// Result of examining a command.
+#[derive(Default)]
+struct Examined {
+    /// Output of the command, if it is evident from its words.
+    output: Option<String>,
+    /// True if the command is a shell that reads its script from its input.
+    reads_script: bool,
 }
 
 impl Draft {
@@ -113,7 +137,10 @@ impl Reader {
         if depth > DEPTH_MAX || self.is_exhausted() {
             return;
         }
-        let mut draft = Draft::default();
+        let text = &text[..text.floor_char_boundary(LINE_BYTES_MAX)];
+        let (mut draft, mut documents) = (Draft::default(), Vec::new());
+        // Number of the first here-document of the pipeline.
+        let mut pipeline = 0;
         let mut characters = text.chars().peekable();
         while let Some(c) = characters.next() {
             match c {
@@ -134,14 +161,26 @@ impl Reader {
                 '&' if characters.peek() == Some(&'>') => {}
                 ';' | '&' | '|' | '\n' | '(' | ')' => {
                     let is_pipe = c == '|' && characters.next_if_eq(&'|').is_none();
-                    draft.end_word();
-                    if c == '\n' {
-                        for delimiter in std::mem::take(&mut draft.documents) {
-                            draft.input = Some(document(&mut characters, &delimiter));
-                        }
+                    let output = self.end_command(
+                        std::mem::take(&mut draft),
+                        &mut documents,
+                        pipeline,
+                        depth,
+                    );
+                    if is_pipe {
+                        draft.input = output;
+                    } else {
+                        pipeline = documents.len();
                     }
-                    let input = self.end_command(std::mem::take(&mut draft), depth);
-                    draft.input = input.filter(|_| is_pipe);
+                    if c == '\n' {
+                        for Document { delimiter, is_script } in documents.drain(..) {
+                            let script = document(&mut characters, &delimiter);
+                            if is_script {
+                                self.read(&script, depth + 1);
+                            }
+                        }
+                        pipeline = 0;
+                    }
                 }
                 '{' | '}' if draft.word.is_none() && is_alone(&mut characters) => {}
                 '<' | '>' => redirect(&mut draft, c, &mut characters),
@@ -149,8 +188,7 @@ impl Reader {
                 c => draft.push(c),
             }
         }
-        draft.end_word();
-        self.end_command(draft, depth);
+        self.end_command(draft, &mut documents, pipeline, depth);
     }
 
     fn double_quoted(&mut self, draft: &mut Draft, characters: &mut Characters<'_>) {
@@ -196,17 +234,36 @@ impl Reader {
             draft.word.get_or_insert_default().extend(["$", name]);
             return;
         };
+        let value = value.to_owned();
+        self.expanded_bytes += value.len();
+        if self.expanded_bytes > LINE_BYTES_MAX {
+            return;
+        }
         for c in value.chars() {
             if c.is_whitespace() && !is_quoted { draft.end_word() } else { draft.push(c) }
         }
     }
 
-    /// Examines a command. Returns its output, if that is evident from its words.
-    fn end_command(&mut self, draft: Draft, depth: usize) -> Option<String> {
+    /// Examines a command. Returns its output, if that is evident from its words. Adds its here-documents to
+    /// `documents`; those from `pipeline` on are of the same pipeline.
+    fn end_command(
+        &mut self,
+        mut draft: Draft,
+        documents: &mut Vec<Document>,
+        pipeline: usize,
+        depth: usize,
+    ) -> Option<String> {
+        draft.end_word();
         for script in &draft.scripts {
             self.read(script, depth + 1);
         }
-        self.run(&draft.words, draft.input.as_deref(), depth)
+        let examined = self.run(&draft.words, draft.input.as_deref(), depth);
+        let own = draft.documents.into_iter();
+        documents.extend(own.map(|delimiter| Document { delimiter, is_script: false }));
+        if examined.reads_script {
+            documents[pipeline..].iter_mut().for_each(|document| document.is_script = true);
+        }
+        examined.output
     }
 
     /// Counts a step. Returns whether all steps are used.
@@ -215,23 +272,29 @@ impl Reader {
         self.steps > STEPS_MAX
     }
 
-    fn run(&mut self, words: &[String], input: Option<&str>, depth: usize) -> Option<String> {
+    fn run(&mut self, words: &[String], input: Option<&str>, depth: usize) -> Examined {
         if self.is_exhausted() {
-            return None;
+            return Examined::default();
         }
         let mut words = self.assign(words);
         let (name, arguments) = loop {
-            let (program, arguments) = words.split_first()?;
+            let Some((program, arguments)) = words.split_first() else {
+                return Examined::default();
+            };
             let name = program_name(program);
             let Some((_, valued, operands)) = WRAPPERS.iter().find(|it| it.0 == name) else {
                 break (name, arguments);
             };
+            if !KEYWORDS.contains(&name) && self.found.len() < STEPS_MAX {
+                self.found.push(words[..words.len().min(WRAPPER_WORDS_MAX)].to_vec());
+            }
             words = self.assign(after_options(arguments, valued, *operands));
         };
         if let Some((_, value)) = self.aliases.iter().rfind(|(alias, _)| alias == name) {
             let script = format!("{value} {}", arguments.join(" "));
             self.read(&script, depth + 1);
         }
+        let mut reads_script = false;
         match name {
             "export" | "declare" | "local" | "readonly" | "typeset" => {
                 self.assign(arguments);
@@ -263,8 +326,9 @@ impl Reader {
                 };
                 let script =
                     arguments.iter().position(is_script).and_then(|at| arguments.get(at + 1));
-                if let Some(script) = script.map(String::as_str).or(input) {
-                    self.read(script, depth + 1);
+                match script.map(String::as_str).or(input) {
+                    Some(script) => self.read(script, depth + 1),
+                    None => reads_script = arguments.iter().all(|word| word.starts_with('-')),
                 }
             }
             _ => {}
@@ -275,7 +339,7 @@ impl Reader {
             texts.map(String::as_str).collect::<Vec<_>>().join(" ").replace("\\n", "\n")
         });
         self.found.push(words.to_vec());
-        output
+        Examined { output, reads_script }
     }
 
     /// Records the assignments at the start of a command. Returns the other words.
@@ -364,9 +428,11 @@ fn until(characters: &mut Characters<'_>, end: char) -> String {
     characters.by_ref().take_while(|&c| c != end).collect()
 }
 
-/// Takes the script of a substitution, up to the parenthesis that closes it.
+/// Takes the script of a substitution, up to the parenthesis that closes it. Here-documents in the script may contain
+/// quotes and parentheses.
 fn until_closed(characters: &mut Characters<'_>) -> String {
     let (mut script, mut depth, mut quote) = (String::new(), 1, None);
+    let mut delimiters: Vec<String> = Vec::new();
     while let Some(c) = characters.next() {
         match (quote, c) {
             (None, '(') => depth += 1,
@@ -381,6 +447,24 @@ fn until_closed(characters: &mut Characters<'_>) -> String {
         script.push(c);
         if c == '\\' && quote != Some('\'') {
             script.extend(characters.next());
+        }
+        if quote.is_none() && c == '<' && script.ends_with("<<") && characters.peek() != Some(&'<')
+        {
+            let is_delimiter = |c: &char| !c.is_whitespace() && !matches!(c, ';' | '|' | '&' | ')');
+            while let Some(blank) = characters.next_if(|&c| c == ' ' || c == '-') {
+                script.push(blank);
+            }
+            let mut delimiter = String::new();
+            while let Some(c) = characters.next_if(is_delimiter) {
+                delimiter.push(c);
+            }
+            script.push_str(&delimiter);
+            delimiters.push(delimiter.replace(['\'', '"', '\\'], ""));
+        }
+        if quote.is_none() && c == '\n' {
+            for delimiter in delimiters.drain(..) {
+                script.extend([document(characters, &delimiter).as_str(), &delimiter, "\n"]);
+            }
         }
     }
     script
@@ -463,6 +547,17 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_document_is_read() {
+        let push = "git push -f".to_owned();
+        let commit = "git commit -m \"$(cat <<'EOF'\nDon't (stop\nEOF\n)\" && git push -f";
+        assert!(lines(commit).contains(&push), "{:?}", lines(commit));
+        assert_eq!(lines("cat > x <<'EOF' && echo ok\ngit push -f\nEOF"), ["cat", "echo ok"]);
+        assert!(lines("cat <<EOF | sh\ngit push -f\nEOF").contains(&push));
+        assert!(lines("bash -s <<EOF; ls\ngit push -f\nEOF").contains(&push));
+        assert!(!lines("bash x.sh <<EOF\ngit push -f\nEOF").contains(&push));
+    }
+
+    #[test]
     fn variables_are_replaced() {
         assert_eq!(lines("F=--force; git push $F"), ["git push --force"]);
         assert_eq!(
@@ -481,6 +576,8 @@ mod tests {
         assert!(commands(&"a;".repeat(10_000)).len() <= STEPS_MAX);
         commands(&"find -exec ".repeat(2_000));
         commands(&"sudo ".repeat(4_000));
+        let growing = format!("a='{}'; eval eval eval {}", "$a".repeat(128), "$a".repeat(4_000));
+        commands(&growing);
         let doubling = "a=xx;".to_owned() + &"a=$a$a;".repeat(60) + "echo $a";
         commands(&doubling);
     }

@@ -11,6 +11,7 @@ use memory_store_base::MemoryId;
 use memory_store_base::memory::{Guard, GuardAction};
 
 use crate::glob::{path_matches, text_matches};
+use crate::signature::program_name;
 use command::{Call, Pattern};
 
 /// First field of a guard that applies to any program.
@@ -36,18 +37,30 @@ pub struct AppliedGuard {
     pub action: GuardAction,
 }
 
-/// Returns guards in the compact form. Guards with a fault are omitted.
-pub fn compile<'a>(guards: impl IntoIterator<Item = (MemoryId, &'a Guard)>) -> String {
+/// Returns guards in the compact form, with at most `bytes_max` bytes. Guards with a fault are omitted.
+pub fn compile<'a>(
+    guards: impl IntoIterator<Item = (MemoryId, &'a Guard)>,
+    bytes_max: usize,
+) -> String {
     let mut text = String::new();
     for (id, guard) in guards.into_iter().filter(|(_, guard)| guard.fault().is_none()) {
         let [command, path, content, branch] = guard.conditions();
         let program = command.split_whitespace().next().unwrap_or(ANY);
-        let program = if program.contains(['*', '?']) { ANY } else { program };
+        let program = if program.contains(['*', '?']) { ANY } else { program_name(program) };
         let (id, action) = (id.to_string(), guard.action.name());
-        text.push_str(&[program, &id, action, command, path, content, branch].join("\t"));
-        text.push('\n');
+        let line = [program, &id, action, command, path, content, branch].join("\t");
+        if text.len() + line.len() < bytes_max {
+            text.extend([line.as_str(), "\n"]);
+        }
     }
     text
+}
+
+/// Returns whether a pattern of a command matches the command that it describes, so that it can match any.
+pub fn is_matchable(pattern: &str) -> bool {
+    let example = pattern.replace(['*', '?'], "x");
+    let pattern = Pattern::new(pattern);
+    Call::all(&example).iter().any(|call| pattern.matches(call))
 }
 
 /// Returns the guard with the strongest action among those that apply to a call, the first of several; `None` if none
@@ -131,25 +144,28 @@ fn is_at(pattern: &str, path: &str) -> bool {
 /// Returns whether a line of a text contains the words of a pattern. A pattern that begins or ends with a letter or a
 /// digit matches only at the edge of a word.
 fn contains(pattern: &str, text: &str) -> bool {
-    text.lines().any(|line| {
-        let starts = line.char_indices().map(|(at, _)| at);
-        starts.filter(|&at| is_edge(pattern.chars().next(), line[..at].chars().next_back())).any(
-            |at| {
-                let mut rest = &line[at..];
-                pattern.split('*').enumerate().all(|(number, piece)| {
-                    let found = if number == 0 {
-                        rest.starts_with(piece).then_some(0)
-                    } else {
-                        rest.find(piece)
-                    };
-                    found.is_some_and(|start| {
-                        rest = &rest[start + piece.len()..];
-                        true
-                    })
-                }) && is_edge(pattern.chars().next_back(), rest.chars().next())
-            },
-        )
-    })
+    let pieces: Vec<&str> = pattern.split('*').collect();
+    text.lines().any(|line| contains_pieces(&pieces, line))
+}
+
+/// Returns whether a line contains pieces of text in this order. The first possible place of each piece leaves most room
+/// for the next ones, so no other place is tried, except for the last piece.
+fn contains_pieces(pieces: &[&str], line: &str) -> bool {
+    let before = |at: usize| line[..at].chars().next_back();
+    let after = |at: usize| line[at..].chars().next();
+    let [first, middle @ ..] = pieces else { return false };
+    let is_end = |piece: &str, at: usize| is_edge(piece.chars().next_back(), after(at));
+    let mut starts = line.match_indices(first).map(|(at, _)| at);
+    let mut starts = starts.by_ref().filter(|&at| is_edge(first.chars().next(), before(at)));
+    let Some((last, middle)) = middle.split_last() else {
+        return starts.any(|at| is_end(first, at + first.len()));
+    };
+    let Some(mut at) = starts.next().map(|at| at + first.len()) else { return false };
+    for piece in middle {
+        let Some(found) = line[at..].find(piece) else { return false };
+        at += found + piece.len();
+    }
+    line[at..].match_indices(last).any(|(found, _)| is_end(last, at + found + last.len()))
 }
 
 /// Returns whether a word ends between two adjacent characters.
@@ -170,7 +186,7 @@ mod tests {
 
     fn applied(guards: &[Guard], call: &GuardedCall<'_>) -> Option<GuardAction> {
         let id = MemoryId([7; 16]);
-        let compiled = compile(guards.iter().map(|guard| (id, guard)));
+        let compiled = compile(guards.iter().map(|guard| (id, guard)), usize::MAX);
         strongest(&compiled, call, &|| Some("main".to_owned())).map(|found| found.action)
     }
 
@@ -217,6 +233,13 @@ mod tests {
         let name = [guard(GuardAction::Warn, "", "", "moment", "")];
         assert!(applied(&name, &edit("a.ts", "import moment from 'moment'")).is_some());
         assert!(applied(&name, &edit("a.ts", "a momentary lapse, momentjs")).is_none());
+        let import = [guard(GuardAction::Warn, "", "", "import*moment", "")];
+        assert!(applied(&import, &edit("a.ts", "import momentary from 'moment'")).is_some());
+        let long = "unwrap(".repeat(2_000);
+        assert!(
+            applied(&[guard(GuardAction::Warn, "", "", "*unwrap(*x", "")], &edit("a", &long))
+                .is_none()
+        );
     }
 
     #[test]
@@ -228,12 +251,12 @@ mod tests {
             guard(GuardAction::Deny, &"x".repeat(201), "", "", ""),
         ] {
             assert!(faulty.fault().is_some());
-            assert_eq!(compile([(MemoryId([7; 16]), &faulty)]), "");
+            assert_eq!(compile([(MemoryId([7; 16]), &faulty)], usize::MAX), "");
         }
         assert_eq!(strongest("git\tbroken\n\nx", &GuardedCall::default(), &|| None), None);
     }
 
-    /// 100 dangerous command lines and 100 harmless ones, written by somebody who did not know the code.
+    /// 100 dangerous command lines and 100 harmless ones, written without knowledge of the code.
     #[test]
     fn spellings_of_dangerous_commands_are_caught() {
         let lines = include_str!("lines.tsv").lines().map(|line| {

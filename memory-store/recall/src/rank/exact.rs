@@ -90,13 +90,12 @@ pub(crate) fn add_warnings(
     if query.commands.is_empty() {
         return;
     }
-    let mut found = warnings(sources, &query.commands);
+    let mut found = warnings(sources, &query.commands, is_wanted);
     found.sort_by_key(|(at, _)| *at);
     found.dedup_by_key(|(at, _)| *at);
     let entries = found.into_iter().filter_map(|(at, command)| {
         let entry = sources.entry(at)?;
-        let is_left = entry.has(FLAG_PATHS_ONLY | FLAG_SAID | FLAG_HELD | FLAG_SUPERSEDED)
-            || !entry.kind_of().is_some_and(is_wanted);
+        let is_left = entry.has(FLAG_PATHS_ONLY | FLAG_SAID | FLAG_HELD | FLAG_SUPERSEDED);
         (!is_left).then(|| (entry.confidence(), at, command))
     });
     let mut surest: Vec<(f32, At, &str)> = entries.collect();
@@ -119,20 +118,32 @@ pub(crate) fn add_warnings(
     }
 }
 
-/// Returns the memories that warn about one of these commands, each with the command. Duplicates are possible.
-fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)> {
+/// Returns the memories of the wanted kinds about one of these commands, each with the command. Duplicates are possible.
+fn warnings<'c>(
+    sources: &Sources,
+    commands: &'c [String],
+    is_wanted: fn(Kind) -> bool,
+) -> Vec<(At, &'c str)> {
     let mut found = Vec::new();
     for (number, source) in (0..).zip(&sources.list) {
+        let is_of_kind = |doc: u32| {
+            let entry = sources.entry(At { source: number, doc });
+            entry.and_then(|entry| entry.kind_of()).is_some_and(is_wanted)
+        };
         let mut add = |doc, command| found.push((At { source: number, doc }, command));
         for command in commands {
             let mut docs = Vec::new();
             segment_docs(sources, source, command_hash(command), &mut docs);
+            docs.retain(|&doc| is_of_kind(doc));
             // Later memories have higher document numbers.
             let read = docs.split_off(docs.len().saturating_sub(WARNINGS_READ_MAX));
             read.into_iter().for_each(|doc| add(doc, command.as_str()));
         }
         let first = source.segment().map_or(0, Segment::docs);
         for (doc, document) in (first..).zip(&source.loose) {
+            if !is_of_kind(doc) {
+                continue;
+            }
             let known = document.commands();
             if let Some(command) = commands.iter().find(|command| known.contains(command)) {
                 add(doc, command.as_str());
