@@ -30,9 +30,13 @@ use crate::world::World;
 /// as the reason. It stops mistakes, not attacks: a script or a program that builds a command is not examined. Without
 /// a subcommand, lists the guards.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct GuardArgs {
     #[command(subcommand)]
     action: Option<GuardCommand>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -169,7 +173,7 @@ const BY_GUARD: &str = "guard: ";
 pub fn run(args: &GuardArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     match &args.action {
-        None => list(&stores, false, out),
+        None => list(&stores, args.json, out),
         Some(GuardCommand::List { json }) => list(&stores, *json, out),
         Some(GuardCommand::Add(add)) => add.run(&stores, out),
         Some(GuardCommand::Test(call)) => test(call, &stores, out),

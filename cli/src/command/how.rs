@@ -25,7 +25,7 @@ const FAILURES_MAX: usize = 3;
 #[derive(Debug, Args)]
 pub struct HowArgs {
     /// Words of the command, such as `cargo test` or `deploy`
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(required = true)]
     command: Vec<String>,
     /// Maximum number of command lines
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = crate::typed::count)]
