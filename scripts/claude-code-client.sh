@@ -1,8 +1,8 @@
 # Sourced by the journeys with the real Claude Code client, from the root of the repository: fetches it once and sets
 # `client` to its program and `client_version`. The caller is skipped, successfully, where it cannot be had.
 
-# Pinned, so that a failure is ours. Raise it together with a new recording.
-client_version=2.1.330
+# Pinned, so that a failure is ours. Raise it together with a new recording. The variable is for trials of other versions.
+client_version=${THROUGHLINE_TEST_CLAUDE_VERSION:-2.1.330}
 
 skip() {
   if [ "${THROUGHLINE_E2E:-}" = strict ]; then

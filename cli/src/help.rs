@@ -10,9 +10,12 @@ use crate::view::style::{STRONG, paint};
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Find",
-        &["search", "show", "list", "browse", "resume", "timeline", "graph", "blame", "fixes"],
+        &[
+            "search", "show", "list", "browse", "resume", "timeline", "graph", "blame", "fixes",
+            "how",
+        ],
     ),
-    ("Write", &["add", "edit", "forget", "restore", "review", "pack"]),
+    ("Write", &["add", "edit", "forget", "restore", "review", "guard", "pack"]),
     ("What happened", &["status", "log", "why", "report"]),
     ("Set up", &["init", "uninstall", "config", "trust", "link", "projects", "off", "on"]),
     ("Keep", &["sync", "watch", "purge", "doctor"]),
@@ -21,7 +24,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 ];
 
 /// Two examples for each command, without the leading `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 38] = [
+const EXAMPLES: [(&str, [&str; 2]); 40] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -35,6 +38,8 @@ const EXAMPLES: [(&str, [&str; 2]); 38] = [
     ("forget", ["forget 96tfds --dry-run", "forget 96tfds"]),
     ("restore", ["restore 96tfds", "restore 96tfds --json"]),
     ("review", ["review", "review --keep 96tfds"]),
+    ("guard", ["guard", "guard add --reason 96tfds --command 'git push --force*'"]),
+    ("how", ["how cargo test", "how -n 2 deploy"]),
     ("fixes", ["fixes", "fixes mismatched types"]),
     ("graph", ["graph 96tfds", "graph --stats"]),
     ("blame", ["blame src/price.rs", "blame src/ -n 3"]),

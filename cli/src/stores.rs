@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use memory_store::counts::MemoryCounts;
+use memory_store::guards;
 use memory_store::id::SHORT_ID_CHARS;
 use memory_store::identity::Identity;
 use memory_store::index::journal::{self, Change};
@@ -14,6 +15,7 @@ use memory_store::ledger::Tombstone;
 use memory_store::memory::Scope;
 use memory_store::recall::{Collection, Judged, Recall};
 use memory_store::redact::Redactor;
+use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, SHORT_ID_CHARS_MIN, Store, Stored};
@@ -111,14 +113,37 @@ impl Stores {
 
     /// Adds the change of a memory to the journal for the next hook, after its file is written.
     pub fn note(&self, of: &Stored, change: Change<'_>) -> Result {
-        after_saving(journal::note(&self.world.dirs, &self.tree, self.scope_of(of), change))
+        after_saving(journal::note(&self.world.dirs, &self.tree, self.scope_of(of), change))?;
+        self.update_guards()
     }
 
     /// Adds a change of one of the stores to the journal for the next hook.
     pub fn note_in(&self, store: &Store, change: Change<'_>) -> Result {
         let is_users = store.folder == self.user.folder;
         let scope = if is_users { Scope::User } else { Scope::Project };
-        after_saving(journal::note(&self.world.dirs, &self.tree, scope, change))
+        after_saving(journal::note(&self.world.dirs, &self.tree, scope, change))?;
+        self.update_guards()
+    }
+
+    /// Writes the files of guards again if there are any: a changed memory may have had a guard.
+    fn update_guards(&self) -> Result {
+        let files = [self.state().guards, self.world.dirs.user_state().guards];
+        if files.iter().any(|file| file.exists()) { self.publish_guards() } else { Ok(()) }
+    }
+
+    /// Writes the files in which hooks look for guards, for this working tree and the user. The next sync writes those of
+    /// other working trees.
+    pub fn publish_guards(&self) -> Result {
+        for (store, tree) in
+            [(&self.project, self.state()), (&self.user, self.world.dirs.user_state())]
+        {
+            let trust = self.trust(store)?;
+            let memories = store.list()?.memories;
+            let guarded = memories.iter().filter(|stored| !stored.memory.guards.is_empty());
+            let guarded = guarded.map(|stored| (&stored.memory, trust.is_from_repository(stored)));
+            guards::publish(guarded, &Reviewed::read(&store.home), &tree, self.world.now)?;
+        }
+        Ok(())
     }
 
     /// Judges a memory that was just saved in one of the stores, and adds it to the journal for the next hook. Returns

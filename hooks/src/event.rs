@@ -36,6 +36,8 @@ pub enum EventKind {
     SessionStart(StartSource),
     /// A prompt was submitted.
     UserPromptSubmit(PromptEvent),
+    /// A tool is about to be called.
+    PreToolUse(ToolCall),
     /// A tool call succeeded.
     PostToolUse(ToolCall),
     /// A tool call failed.
@@ -85,6 +87,8 @@ pub struct ToolCall {
     pub file: Option<PathBuf>,
     /// Command that the call ran.
     pub command: Option<String>,
+    /// The text that the call writes to the file.
+    pub new_text: Option<String>,
     /// The error message of the failed call.
     pub error: Option<String>,
     /// True if the user interrupted the call.
@@ -127,6 +131,7 @@ impl EventKind {
                 text: filled(payload, WantedMember::Prompt)?,
                 source: payload.take(WantedMember::Source),
             }),
+            "PreToolUse" => Self::PreToolUse(ToolCall::from_payload(payload)?),
             "PostToolUse" => Self::PostToolUse(ToolCall::from_payload(payload)?),
             "PostToolUseFailure" => Self::PostToolUseFailure(ToolCall::from_payload(payload)?),
             "Stop" if !payload.is_true(WantedMember::StopHookActive) => Self::Stop,
@@ -146,6 +151,7 @@ impl EventKind {
         match self {
             Self::SessionStart(_) => "SessionStart",
             Self::UserPromptSubmit(_) => "UserPromptSubmit",
+            Self::PreToolUse(_) => "PreToolUse",
             Self::PostToolUse(_) => "PostToolUse",
             Self::PostToolUseFailure(_) => "PostToolUseFailure",
             Self::Stop => "Stop",
@@ -176,6 +182,9 @@ impl ToolCall {
             id: filled(payload, WantedMember::ToolUseId),
             file: filled(payload, WantedMember::FilePath).or(notebook).map(PathBuf::from),
             command: filled(payload, WantedMember::Command),
+            new_text: [WantedMember::NewString, WantedMember::Content, WantedMember::NewSource]
+                .into_iter()
+                .find_map(|member| filled(payload, member)),
             error: filled(payload, WantedMember::Error),
             interrupted: payload.is_true(WantedMember::IsInterrupt),
         })
@@ -251,6 +260,7 @@ mod tests {
                 id: Some("u".into()),
                 file: None,
                 command: Some("make".into()),
+                new_text: None,
                 error: Some("Exit code 2".into()),
                 interrupted: false,
             })

@@ -78,6 +78,7 @@ const fn tool_call(what: &EventKind) -> Option<&ToolCall> {
         EventKind::PostToolUse(call) | EventKind::PostToolUseFailure(call) => Some(call),
         EventKind::SessionStart(_)
         | EventKind::UserPromptSubmit(_)
+        | EventKind::PreToolUse(_)
         | EventKind::Stop
         | EventKind::SubagentStop
         | EventKind::PreCompact

@@ -163,7 +163,7 @@ impl Injection {
         if hook.may_write() {
             hook.attempt("receipt", self.receipt(hook, query, tokens).leave(&hook.state));
         }
-        HookOutput { context: Some(self.text), message }
+        HookOutput { context: Some(self.text), message, ..HookOutput::default() }
     }
 
     fn receipt<'a>(&'a self, hook: &'a Hook, query: Option<&str>, tokens: u32) -> HookReceipt<'a> {

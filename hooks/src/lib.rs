@@ -1,5 +1,5 @@
-//! The four hooks of Throughline, which Claude Code runs at a session's start, with each prompt, after each tool call
-//! and at each stop.
+//! The five hooks of Throughline, which Claude Code runs at a session's start, with each prompt, before and after tool
+//! calls, and at each stop.
 //!
 //! A hook reads a [payload], converts it to an [event], recalls memories, and [prints](output) at most one JSON object.
 //! It starts, answers and exits within one or two milliseconds, so each page access and each system call matters;
@@ -7,6 +7,7 @@
 
 pub mod append;
 pub mod arena;
+pub mod before_tool;
 pub mod deadline;
 pub mod event;
 pub mod hook;

@@ -11,9 +11,21 @@ use crate::platform;
 /// Maximum length of one text in UTF-16 units. If a text exceeds 10,000, Claude Code shows the model only a preview.
 pub const UNITS_MAX: usize = 9_900;
 
+/// Decision about a tool call that has not run yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Permission {
+    /// The call does not run; the model gets the reason.
+    Deny,
+    /// The user is asked, and gets the reason.
+    Ask,
+}
+
 /// Texts that a hook returns, by reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookOutput {
+    /// Decision about the tool call, with its reason.
+    pub permission: Option<(Permission, String)>,
     /// For the model.
     pub context: Option<String>,
     /// For the person.
@@ -33,24 +45,33 @@ struct OutputWire<'a> {
 struct SpecificWire<'a> {
     #[serde(rename = "hookEventName")]
     hook_event_name: &'a str,
-    #[serde(rename = "additionalContext")]
-    additional_context: &'a str,
+    #[serde(rename = "permissionDecision", skip_serializing_if = "Option::is_none")]
+    permission: Option<Permission>,
+    #[serde(rename = "permissionDecisionReason", skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(rename = "additionalContext", skip_serializing_if = "Option::is_none")]
+    additional_context: Option<&'a str>,
 }
 
 impl HookOutput {
-    /// Returns the JSON object for `event`; `None` if both texts are missing, empty or too long.
+    /// Returns the JSON object for `event`; `None` if all texts are missing, empty or too long.
     pub fn to_json(&self, event: &str) -> Option<Vec<u8>> {
         let context = self.context.as_deref().filter(|text| fits(text));
         let message = self.message.as_deref().filter(|text| fits(text));
-        if context.is_none() && message.is_none() {
+        let permission = self.permission.as_ref().filter(|(_, reason)| fits(reason));
+        if context.is_none() && message.is_none() && permission.is_none() {
             return None;
         }
         serde_json::to_vec(&OutputWire {
             system_message: message,
-            hook_specific_output: context.map(|additional_context| SpecificWire {
-                hook_event_name: event,
-                additional_context,
-            }),
+            hook_specific_output: (context.is_some() || permission.is_some()).then_some(
+                SpecificWire {
+                    hook_event_name: event,
+                    permission: permission.map(|(permission, _)| *permission),
+                    reason: permission.map(|(_, reason)| reason.as_str()),
+                    additional_context: context,
+                },
+            ),
         })
         .ok()
     }
@@ -81,7 +102,8 @@ mod tests {
 
     fn json(context: &str, message: &str) -> Option<String> {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let output = HookOutput { context: some(context), message: some(message) };
+        let output =
+            HookOutput { context: some(context), message: some(message), permission: None };
         output.to_json("SessionStart").map(|json| String::from_utf8(json).unwrap())
     }
 
@@ -99,6 +121,18 @@ mod tests {
             json("c", "m").as_deref(),
             Some(
                 r#"{"systemMessage":"m","hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"c"}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_permission_has_its_reason() {
+        let permission = Some((Permission::Deny, "r".to_owned()));
+        let output = HookOutput { permission, ..HookOutput::default() };
+        assert_eq!(
+            output.to_json("PreToolUse").map(|json| String::from_utf8(json).unwrap()).as_deref(),
+            Some(
+                r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}"#
             )
         );
     }

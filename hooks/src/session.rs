@@ -14,6 +14,7 @@
 //! n <claimant>            a claim of the notice to the person
 //! p <bytes> | resumed     the next prompt must inject the changes since the block
 //! t <claimant>            a claim of that injection
+//! w <claimant> <hash>     a paused tool call: its guard and its target
 //! a <JSON>                the text that was injected after a compaction
 //! q <digits>              the topic of the last prompts, as hashes of words
 //! x                       /clear: all lines above are void
@@ -143,6 +144,17 @@ impl HookSession {
         }
         self.append(format!("n {}\n", self.claimant))?;
         Ok(self.is_first("n", ""))
+    }
+
+    /// Records that a call was paused; `key` is a hash of its guard and its target. Returns `false` if the same call was
+    /// paused before, so that it passes now.
+    pub fn pause(&mut self, key: u64) -> io::Result<bool> {
+        let key = format!("{key:016x}");
+        if self.claims("w").any(|(_, paused)| paused == key) {
+            return Ok(false);
+        }
+        self.append(format!("w {} {key}\n", self.claimant))?;
+        Ok(true)
     }
 
     /// Returns whether the session has a start block, even an empty one.

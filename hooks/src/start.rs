@@ -286,7 +286,7 @@ fn parent(hook: &Hook) -> Option<HookSession> {
 
 /// Returns the last text that SessionStart printed, byte for byte.
 fn stored(session: &HookSession) -> HookOutput {
-    HookOutput { context: session.printed(), message: None }
+    HookOutput { context: session.printed(), ..HookOutput::default() }
 }
 
 /// Returns the changes of the block since it was printed, and stores them in the session file.

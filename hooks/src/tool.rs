@@ -17,10 +17,10 @@ use crate::spelling::relative;
 use crate::turn_end;
 
 /// Name of the tool that runs commands.
-const SHELL: &str = "Bash";
+pub(crate) const SHELL: &str = "Bash";
 
 /// Maximum number of tokens that settings can permit. It is far below Claude Code's limit for one text.
-const BUDGET_TOKENS_MAX: u32 = 1600;
+pub(crate) const BUDGET_TOKENS_MAX: u32 = 1600;
 
 /// Returns the output for a tool call.
 pub fn answer(hook: &Hook) -> HookOutput {
@@ -37,6 +37,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
         EventKind::PostToolUseFailure(_)
         | EventKind::SessionStart(_)
         | EventKind::UserPromptSubmit(_)
+        | EventKind::PreToolUse(_)
         | EventKind::Stop
         | EventKind::SubagentStop
         | EventKind::PreCompact

@@ -21,6 +21,7 @@ pub fn take_note(hook: &Hook) -> HookOutput {
         EventKind::Stop | EventKind::SubagentStop | EventKind::PreCompact => false,
         EventKind::SessionStart(_)
         | EventKind::UserPromptSubmit(_)
+        | EventKind::PreToolUse(_)
         | EventKind::PostToolUse(_)
         | EventKind::PostToolUseFailure(_) => return HookOutput::default(),
     };

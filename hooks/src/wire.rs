@@ -35,6 +35,9 @@ const PATH_BYTES_MAX: usize = 4096;
 /// Maximum length in bytes of a command line.
 const COMMAND_BYTES_MAX: usize = 16 << 10;
 
+/// Maximum length in bytes of the text that an edit writes; names near its start are used.
+const NEW_TEXT_BYTES_MAX: usize = 16 << 10;
+
 /// Maximum length in bytes of a prompt or an error; recall does not read more.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
@@ -88,6 +91,12 @@ wanted! {
     FilePath = Some("tool_input"), "file_path", PATH_BYTES_MAX, Drop;
     /// Path of the notebook that a tool read or changed.
     NotebookPath = Some("tool_input"), "notebook_path", PATH_BYTES_MAX, Drop;
+    /// New text of the place that `Edit` changes.
+    NewString = Some("tool_input"), "new_string", NEW_TEXT_BYTES_MAX, Cut;
+    /// Content of the file that `Write` writes.
+    Content = Some("tool_input"), "content", NEW_TEXT_BYTES_MAX, Cut;
+    /// New content of the cell that `NotebookEdit` changes.
+    NewSource = Some("tool_input"), "new_source", NEW_TEXT_BYTES_MAX, Cut;
     /// The command line that a tool ran.
     Command = Some("tool_input"), "command", COMMAND_BYTES_MAX, Cut;
 }

@@ -1,5 +1,6 @@
 //! Tests of the hooks in one program, to link only once.
 
+mod before_tool;
 mod common;
 mod given;
 mod hostile;

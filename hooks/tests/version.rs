@@ -9,6 +9,7 @@ fn the_version_is_printed_only_where_it_is_asked_for() {
     let programs = [
         (common::SESSION_START, "throughline-session-start"),
         (common::PROMPT, "throughline-user-prompt-submit"),
+        (common::BEFORE_TOOL, "throughline-pre-tool-use"),
         (common::TOOL, "throughline-post-tool-use"),
         (common::STOP, "throughline-stop"),
     ];

@@ -11,6 +11,7 @@
 pub mod counts;
 pub mod field_lines;
 pub mod file;
+pub mod guards;
 pub mod identity;
 pub mod index_writer;
 mod keywords;

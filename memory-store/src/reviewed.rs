@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::fs::disk::{Privacy, read_if_there, replace};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
-use crate::memory::Relation;
+use crate::memory::{Guard, Relation};
 use crate::stored;
 use crate::time::Timestamp;
 use crate::uses::{Experience, Use};
@@ -47,6 +47,9 @@ pub struct Reviewed {
     /// Proposed links that a person added or removed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     settled: BTreeSet<String>,
+    /// Guards that the user accepted, as `ID JSON`, and whether the user wrote them. Without the file no guard applies.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    guards: BTreeMap<String, bool>,
 }
 
 /// Parses ids; invalid ones are skipped.
@@ -121,6 +124,31 @@ impl Reviewed {
         ids.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)))
     }
 
+    /// Records that the user accepted a guard of a memory, in its present form.
+    pub fn accept_guard(&mut self, id: MemoryId, guard: &Guard, is_own: bool) {
+        self.guards.insert(guard_line(id, guard), is_own);
+    }
+
+    /// Removes the acceptance of all guards of a memory.
+    pub fn revoke_guards(&mut self, id: MemoryId) {
+        let prefix = format!("{id} ");
+        self.guards.retain(|accepted, _| !accepted.starts_with(&prefix));
+    }
+
+    /// Returns whether the user wrote an accepted guard; `None` if the user did not accept it in this form.
+    pub fn accepted_guard(&self, id: MemoryId, guard: &Guard) -> Option<bool> {
+        self.guards.get(&guard_line(id, guard)).copied()
+    }
+
+    /// Returns whether the user accepted a guard of a memory, in any form.
+    pub fn has_guards(&self, id: MemoryId) -> bool {
+        let prefix = format!("{id} ");
+        self.guards
+            .range(prefix.clone()..)
+            .next()
+            .is_some_and(|(line, _)| line.starts_with(&prefix))
+    }
+
     /// Counts a report on whether a memory helped.
     pub fn note_use(&mut self, id: MemoryId, helped: bool) {
         let (yes, no) = self.helped.entry(id.to_string()).or_default();
@@ -179,6 +207,7 @@ impl Reviewed {
             line.split_once(' ').is_some_and(|(id, _)| is_there(id))
                 && line.rsplit_once(' ').is_some_and(|(_, id)| is_there(id))
         };
+        self.guards.retain(|line, _| line.split(' ').next().is_some_and(is_there));
         self.proposed.retain(has_both);
         self.settled.retain(has_both);
     }
@@ -214,6 +243,12 @@ impl Reviewed {
 /// Returns whether a pair contains one of the memories in `ids`.
 fn is_about(pair: &str, ids: &BTreeSet<MemoryId>) -> bool {
     pair.split(' ').any(|id| id.parse().is_ok_and(|id| ids.contains(&id)))
+}
+
+/// Returns a guard of a memory as it is stored.
+fn guard_line(id: MemoryId, guard: &Guard) -> String {
+    // Serialization of these fields cannot fail.
+    format!("{id} {}", serde_json::to_string(guard).unwrap_or_default())
 }
 
 /// Returns the key of a pair, equal for both orders.

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
-use memory_store::memory::{CommandRecord, Fact, PathRef, Relation, SaidBy, Scope, Source, Status};
+use memory_store::memory::{
+    CommandRecord, Fact, Guard, GuardAction, PathRef, Relation, SaidBy, Scope, Source, Status,
+};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use proptest::collection::vec;
 use proptest::option;
@@ -133,6 +135,25 @@ fn fact() -> impl Strategy<Value = Fact> {
     )
 }
 
+fn guard() -> impl Strategy<Value = Guard> {
+    let action = proptest::sample::select(GuardAction::ALL.to_vec());
+    let command = "[a-z][a-z:#]{0,8}( [a-z*:#-]{1,6}){0,3}".prop_map(Some);
+    let edit = ("[a-z*/'#]{1,12}", option::of("[a-z\"#:é{}-]{1,12}"));
+    let conditions = prop_oneof![
+        command.prop_map(|command| (command, None, None)),
+        edit.prop_map(|(path, content)| (None, Some(path), content)),
+    ];
+    (action, conditions, option::of("[a-z/*]{1,8}")).prop_map(
+        |(action, (command, path, content), branch)| Guard {
+            action,
+            command,
+            path,
+            content,
+            branch,
+        },
+    )
+}
+
 prop_compose! {
     fn memory()(
         (id, kind, title, body) in (id(), proptest::sample::select(Kind::ALL.to_vec()), hostile(), hostile()),
@@ -150,6 +171,7 @@ prop_compose! {
         paths in vec((hostile(), option::of(hostile())).prop_map(|(path, seen)| PathRef { path, seen }), 0..4),
         facts in vec(fact(), 0..3),
         relations in vec((hostile(), id()).prop_map(|(kind, to)| Relation { kind, to }), 0..3),
+        guards in vec(guard(), 0..3),
         (topic, agent, author, supersedes, superseded_by) in (
             option::of(hostile()),
             option::of("[\"'#:a-z\u{e9}][a-z -]{0,10}[a-z]"),
@@ -160,7 +182,7 @@ prop_compose! {
     ) -> Memory {
         Memory {
             id, kind, title, body, scope, created, occurred, valid_from, valid_until, confidence,
-            source, paths, topic, agent, tags, cues, entities, facts, relations, supersedes, superseded_by,
+            source, paths, topic, agent, tags, cues, entities, facts, relations, guards, supersedes, superseded_by,
             pinned, status, held_for: None, author, signatures, command,
         }
     }

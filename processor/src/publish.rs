@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use memory_store::embed::Table;
 use memory_store::fs::file_stamp::Stamp;
+use memory_store::guards;
 use memory_store::handoff::Handoff;
 use memory_store::index::Index;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors};
@@ -141,6 +142,15 @@ fn publish(
     // People may have written the files, or git may have pulled them, so everything that a hook prints is redacted here
     // once more.
     let redactor = store.redactor(publication.settings);
+    let reviewed = Reviewed::read(&store.home);
+    let guarded = listing.memories.iter().filter(|stored| !stored.memory.guards.is_empty());
+    let guarded = guarded.map(|stored| (&stored.memory, trust.is_from_repository(stored)));
+    let state = match *root == publication.dirs.data {
+        true => publication.dirs.user_state(),
+        false => publication.dirs.tree(root),
+    };
+    // In the form that the user accepted, which redaction may change.
+    guards::publish(guarded, &reviewed, &state, publication.now)?;
     let mut pulled = BTreeSet::new();
     for stored in &mut listing.memories {
         if trust.is_from_repository(stored) {
@@ -174,7 +184,6 @@ fn publish(
     let left = Handoff::read(&publication.dirs.tree(root).handoff);
     let last = left.sessions.into_iter().take(1);
     let touched = last.flat_map(|left| left.uncommitted.into_iter().chain(left.files)).collect();
-    let reviewed = Reviewed::read(&store.home);
     let pairs = undecided(listing.memories.iter().map(|it| &it.memory), &reviewed, now);
     // A memory from the repository changes only the rank of others from the repository.
     let may_change =

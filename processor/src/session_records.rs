@@ -12,6 +12,8 @@ use memory_store::signature::{classify, error_signature};
 use memory_store::suspicion::{TextOrigin, suspicion};
 use memory_store::text::placeholder::hides_secret;
 
+use serde::Serialize;
+
 use crate::collect::expired::Expired;
 use crate::extract::session_record::{Cure, SessionRecord};
 use crate::extract::subject_of;
@@ -150,6 +152,49 @@ pub fn cures(records: Vec<SessionRecord>) -> Vec<Cure> {
     let mut seen = HashSet::new();
     cures.retain(|cure| seen.insert((cure.call.clone(), cure.error.clone(), cure.cure.clone())));
     cures
+}
+
+/// Minimum number of sessions in which an error must occur to be a friction.
+const FRICTION_SESSIONS_MIN: usize = 3;
+
+/// An error that recurs from session to session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Friction {
+    /// Number of sessions.
+    pub sessions: usize,
+    /// Number of failures.
+    pub failures: usize,
+    /// Number of steps from the failures to their ends, as far as it was counted.
+    pub steps: usize,
+    /// The last failure with its cure.
+    #[serde(flatten)]
+    pub last: Cure,
+}
+
+/// Returns the errors that were cured in at least [`FRICTION_SESSIONS_MIN`] sessions, those that took most steps first.
+pub fn frictions(records: &[SessionRecord]) -> Vec<Friction> {
+    let mut seen: BTreeMap<&str, (BTreeSet<&str>, Friction)> = BTreeMap::new();
+    for record in records {
+        for cure in &record.cures {
+            let error = cure.signature.as_deref().unwrap_or(&cure.error);
+            let (sessions, known) = seen.entry(error).or_insert_with(|| {
+                let last = cure.clone();
+                (BTreeSet::new(), Friction { sessions: 0, failures: 0, steps: 0, last })
+            });
+            sessions.insert(&record.session);
+            known.failures += 1;
+            known.steps += cure.steps;
+            if cure.at > known.last.at {
+                known.last = cure.clone();
+            }
+        }
+    }
+    let counted =
+        seen.into_values().map(|(sessions, known)| Friction { sessions: sessions.len(), ..known });
+    let mut frictions: Vec<Friction> =
+        counted.filter(|it| it.sessions >= FRICTION_SESSIONS_MIN).collect();
+    frictions.sort_by_key(|it| (Reverse(it.steps), Reverse(it.failures), Reverse(it.last.at)));
+    frictions
 }
 
 /// Minimum share of the words of a query that a cure must contain.

@@ -1,4 +1,4 @@
-//! Runs of the four hooks with the payloads that Claude Code sends.
+//! Runs of the five hooks with the payloads that Claude Code sends.
 
 use std::io;
 use std::path::Path;
@@ -76,6 +76,7 @@ impl Moment {
         match self.event {
             "SessionStart" => "throughline-session-start",
             "UserPromptSubmit" => "throughline-user-prompt-submit",
+            "PreToolUse" => "throughline-pre-tool-use",
             "PostToolUse" | "PostToolUseFailure" => "throughline-post-tool-use",
             _ => "throughline-stop",
         }

@@ -5,9 +5,10 @@ use std::fs;
 use journeys::hook_run::Moment;
 use journeys::sample_project::{Sample, snapshot};
 
-const HOOKS: [&str; 4] = [
+const HOOKS: [&str; 5] = [
     "throughline-session-start",
     "throughline-user-prompt-submit",
+    "throughline-pre-tool-use",
     "throughline-post-tool-use",
     "throughline-stop",
 ];

@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use journeys::metadata::root;
 use serde_json::{Value, json};
 
-const HOOKS: [&str; 4] = [
+const HOOKS: [&str; 5] = [
     "throughline-session-start",
     "throughline-user-prompt-submit",
+    "throughline-pre-tool-use",
     "throughline-post-tool-use",
     "throughline-stop",
 ];

@@ -10,7 +10,7 @@ use memory_store::memory::Status;
 use memory_store::recall::{Recalled, Search};
 use memory_store::store::Stored;
 use processor::extract::session_record::Cure;
-use processor::session_records;
+use processor::session_records::{self, Friction};
 use serde::Serialize;
 
 use crate::exit;
@@ -35,6 +35,9 @@ pub struct FixesArgs {
     /// Maximum number of fixes
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
+    /// List the errors that were fixed in three or more sessions, those that took most steps first
+    #[arg(long, conflicts_with = "words")]
+    friction: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -51,6 +54,9 @@ enum FixView<'a> {
 /// Runs the command.
 pub fn run(args: &FixesArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
+    if args.friction {
+        return show_frictions(args, &stores, out);
+    }
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);
     let memories = stores.without_held(listing.memories)?;
@@ -90,6 +96,40 @@ pub fn run(args: &FixesArgs, world: &World, out: &mut dyn Write) -> Result {
         true => Err(Failure::silent(exit::NOTHING)),
         false => Ok(()),
     }
+}
+
+/// Prints the errors that recur.
+fn show_frictions(args: &FixesArgs, stores: &Stores, out: &mut dyn Write) -> Result {
+    let mut frictions = session_records::frictions(&session_records::read(&stores.project.home));
+    frictions.truncate(args.limit);
+    if args.json {
+        return view::json(&frictions, out);
+    }
+    if frictions.is_empty() {
+        view::remark("No error was fixed in three or more sessions.");
+    }
+    for Friction { sessions, failures, steps, last } in &frictions {
+        let counts = format!("{} in {sessions} sessions", view::plural(*failures, "failure"));
+        let cost = match steps {
+            0 => String::new(),
+            steps => format!(", {} until they were fixed", view::plural(*steps, "step")),
+        };
+        let told = plain(&format!("{} failed: {}", last.call, last.error)).to_string();
+        writeln!(
+            out,
+            "{} {}",
+            paint(STRONG, told),
+            paint(QUIET, format_args!("({counts}{cost})"))
+        )?;
+        writeln!(
+            out,
+            "{:INDENT$}{} {}",
+            "",
+            plain(&last.cure),
+            paint(QUIET, clock::date(last.at))
+        )?;
+    }
+    Ok(())
 }
 
 fn is_current(stored: &Stored) -> bool {

@@ -60,6 +60,7 @@ pub fn between(old: &Memory, new: &Memory) -> Vec<FieldChange> {
     for (field, differs) in [
         ("facts", old.facts != new.facts),
         ("relations", old.relations != new.relations),
+        ("guard", old.guards != new.guards),
         ("command", old.command != new.command),
         ("agent", old.agent != new.agent),
         ("author", old.author != new.author),

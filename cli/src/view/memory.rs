@@ -5,7 +5,7 @@ use std::path::Path;
 
 use memory_store::ledger::Tombstone;
 use memory_store::memory::{
-    CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, Scope, Source, Status,
+    CommandRecord, Fact, Guard, HeldFor, Memory, PathRef, Relation, Scope, Source, Status,
 };
 use memory_store::neighbour::CONTRADICTS;
 use memory_store::recall::start_rank::Age;
@@ -141,6 +141,8 @@ struct MemoryFields {
     facts: Vec<Fact>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     relations: Vec<Relation>,
+    #[serde(rename = "guard", skip_serializing_if = "Vec::is_empty")]
+    guards: Vec<Guard>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     supersedes: Vec<MemoryId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -291,6 +293,9 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("differs from", contradicts.join(", "))?;
     for link in memory.relations.iter().filter(|link| link.kind != CONTRADICTS) {
         field(&link.kind, link.to.short())?;
+    }
+    for guard in &memory.guards {
+        field("guard", guard.to_string())?;
     }
     field("file", stored.path.display().to_string())
 }

@@ -15,9 +15,10 @@ use serde_json::json;
 pub const NOW: &str = "2026-10-02T09:30:00Z";
 
 /// The programs that `init` registers, as stand-ins: these tests concern the command.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "throughline-session-start",
     "throughline-user-prompt-submit",
+    "throughline-pre-tool-use",
     "throughline-post-tool-use",
     "throughline-stop",
     "throughline-processor",

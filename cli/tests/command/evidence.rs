@@ -170,6 +170,19 @@ fn a_search_for_fixes_has_the_cures_of_sessions() {
 }
 
 #[test]
+fn how_a_command_is_run_is_what_passed() {
+    let machine = machine();
+    let found = machine.json(&["how", "--json", "cargo", "nextest"]);
+    assert_eq!(found[0]["line"], "cargo nextest run --workspace", "{found:#}");
+    assert!(found[0]["sessions"].as_u64() >= Some(2), "{found:#}");
+    let said = machine.ok(&["how", "nextest"]);
+    assert!(said.contains("cargo nextest run --workspace") && said.contains("passed in"), "{said}");
+    assert_eq!(machine.run(&["how", "terraform"]).code, 1);
+    // No error of these sessions recurred in three of them.
+    assert_eq!(machine.json(&["fixes", "--friction", "--json"]), json!([]));
+}
+
+#[test]
 fn commands_that_passed_are_found_with_their_sessions() {
     let machine = machine();
     for asked in ["cargo nextest", "how do I run the tests", "kind:command"] {

@@ -363,7 +363,9 @@ fn install_plugin(machine: &Machine, settings: &str, is_on: bool, list: &Value) 
     );
     std::fs::create_dir_all(machine.path("home/.claude/plugins/cache/throughline")).unwrap();
     // Folders searched by the plugin's launcher.
-    for program in ["session-start", "user-prompt-submit", "post-tool-use", "stop", "mcp"] {
+    for program in
+        ["session-start", "user-prompt-submit", "pre-tool-use", "post-tool-use", "stop", "mcp"]
+    {
         let name = format!("throughline-{program}");
         let link = machine.path("home/.local/bin").join(&name);
         std::fs::create_dir_all(link.parent().unwrap()).unwrap();

@@ -18,6 +18,7 @@ mod evidence;
 mod first_run;
 mod following;
 mod foreign_programs;
+mod guard;
 mod guide;
 mod habits;
 mod knowledge;

@@ -23,10 +23,11 @@ use testutils::SealedHome;
 pub use search_mode::SearchMode;
 pub(crate) use search_mode::in_each_search_mode;
 
-/// The four hooks.
-pub const HOOKS: [&str; 4] = [SESSION_START, PROMPT, TOOL, STOP];
+/// The five hooks.
+pub const HOOKS: [&str; 5] = [SESSION_START, PROMPT, BEFORE_TOOL, TOOL, STOP];
 pub const SESSION_START: &str = env!("CARGO_BIN_EXE_throughline-session-start");
 pub const PROMPT: &str = env!("CARGO_BIN_EXE_throughline-user-prompt-submit");
+pub const BEFORE_TOOL: &str = env!("CARGO_BIN_EXE_throughline-pre-tool-use");
 pub const TOOL: &str = env!("CARGO_BIN_EXE_throughline-post-tool-use");
 pub const STOP: &str = env!("CARGO_BIN_EXE_throughline-stop");
 

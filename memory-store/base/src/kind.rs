@@ -98,6 +98,11 @@ impl Kind {
         matches!(self, Self::Fix | Self::Gotcha | Self::FailedApproach)
     }
 
+    /// Returns whether memories of this kind limit what may be done: choices, wishes, surprises and failed approaches.
+    pub const fn is_constraint(self) -> bool {
+        matches!(self, Self::Decision | Self::Gotcha | Self::FailedApproach) || self.is_wish()
+    }
+
     /// Returns the kind with this name or alias, in any case; `None` if there is none. `_`, `-` and a space are equal.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::id::ProjectId;
 pub use crate::tree::{Moved, Place, Tree, TreeRecord, by_path_record};
 
+/// Maximum size in bytes of the file with the accepted guards.
+pub const GUARDS_BYTES_MAX: u64 = 512 << 10;
+
 /// Maximum size of a session file in bytes; hooks and MCP server do not append more.
 pub const SESSION_BYTES_MAX: usize = 512 << 10;
 /// Maximum size of a day's receipts in bytes; nothing is appended to a larger file.
@@ -235,6 +238,8 @@ pub struct TreeDir {
     pub compared: PathBuf,
     /// Use of the index's memories by sessions (see `memory_store::uses`).
     pub uses: PathBuf,
+    /// Accepted guards in the compact form that hooks read.
+    pub guards: PathBuf,
     /// Inbox with the hooks' notes for the processor, one JSON object per line.
     pub inbox: PathBuf,
     /// Progress of the processor (see [`crate::progress`]).
@@ -277,6 +282,7 @@ impl TreeDir {
             second: at("second.vectors"),
             compared: at("compared.json"),
             uses: at("uses.json"),
+            guards: at("guards"),
             inbox: at("inbox.jsonl"),
             progress: at("progress"),
             handoff: at("left.json"),

@@ -56,6 +56,8 @@ pub struct Memory {
     pub facts: Vec<Fact>,
     /// Typed links to other memories.
     pub relations: Vec<Relation>,
+    /// Checks of tool calls that a person derived from the memory.
+    pub guards: Vec<Guard>,
     /// Memories that this one supersedes.
     pub supersedes: Vec<MemoryId>,
     /// Memory that supersedes this one.
@@ -137,6 +139,7 @@ impl Memory {
             entities: Vec::new(),
             facts: Vec::new(),
             relations: Vec::new(),
+            guards: Vec::new(),
             supersedes: Vec::new(),
             superseded_by: None,
             pinned: false,
@@ -505,6 +508,114 @@ impl Relation {
             && kind.chars().count() <= Self::KIND_CHARS_MAX
             && kind.chars().all(|c| c.is_alphanumeric() || c == '-');
         is_kind.then(|| if kind == "replaces" { SUPERSEDES.to_owned() } else { kind })
+    }
+}
+
+/// A check of tool calls. It applies to calls that meet all of its conditions, of which at least one is present.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guard {
+    /// Effect on a call.
+    pub action: GuardAction,
+    /// Pattern of a command: its program, its subcommands in order, and its options in any order, with `*` and `?`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Glob of the path of a file that is written, relative to the root, with `/` as separator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Words in the text that is written to a file, with `*` for any characters in the line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Glob of the name of the checked-out branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+/// Effect of a guard on a tool call, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuardAction {
+    /// The model gets the memory with the result of the call.
+    Warn,
+    /// The first such call of a session is denied with the memory as the reason; the same call passes when repeated.
+    Pause,
+    /// The user is asked for permission.
+    Ask,
+    /// The call is denied.
+    Deny,
+}
+
+impl GuardAction {
+    /// All actions, in the order of declaration.
+    pub const ALL: [Self; 4] = [Self::Warn, Self::Pause, Self::Ask, Self::Deny];
+
+    /// Returns the name used in front matter and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Pause => "pause",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+
+    /// Returns the action with a [`Self::name`]; `None` if there is none.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.name() == name)
+    }
+}
+
+impl Guard {
+    /// Maximum number of guards of a memory.
+    pub const COUNT_MAX: usize = 20;
+
+    /// Maximum number of bytes of a condition.
+    pub const CONDITION_BYTES_MAX: usize = 200;
+
+    /// Returns the conditions in the order of declaration, `""` for a missing one.
+    pub fn conditions(&self) -> [&str; 4] {
+        [&self.command, &self.path, &self.content, &self.branch]
+            .map(|condition| condition.as_deref().unwrap_or_default())
+    }
+
+    /// Returns the reason why the guard is not valid; `None` if it is.
+    pub fn fault(&self) -> Option<&'static str> {
+        let [command, path, content, _] = self.conditions();
+        if [command, path, content].iter().all(|condition| condition.is_empty()) {
+            return Some("a guard needs `command`, `path` or `content`");
+        }
+        if !command.is_empty() && !(path.is_empty() && content.is_empty()) {
+            return Some("`command` is for shell commands, `path` and `content` are for edits");
+        }
+        let is_long = |condition: &&str| condition.len() > Self::CONDITION_BYTES_MAX;
+        if self.conditions().iter().any(is_long) {
+            return Some("a condition is longer than 200 bytes");
+        }
+        let has_control = |condition: &&str| condition.chars().any(char::is_control);
+        if self.conditions().iter().any(has_control) {
+            return Some("a condition contains a tab, a line break or another control character");
+        }
+        let first = command.split_whitespace().next().unwrap_or_default();
+        if command.contains(['|', ';', '&', '<', '>', '(', ')', '$', '"', '\'', '`', '\\'])
+            || first.contains('=')
+        {
+            return Some("`command` must be one command without quotes, variables and operators");
+        }
+        let is_any = !command.is_empty() && first.bytes().all(|b| matches!(b, b'*' | b'?'));
+        is_any.then_some("`command` must begin with the name of a program")
+    }
+}
+
+impl fmt::Display for Guard {
+    /// Writes the guard as the options of `throughline guard add`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--action {}", self.action.name())?;
+        for (name, value) in ["command", "path", "content", "branch"].iter().zip(self.conditions())
+        {
+            if !value.is_empty() {
+                write!(f, " --{name} '{}'", value.replace('\'', r"'\''"))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -63,7 +63,7 @@ struct Unsaid {
 }
 
 /// Elements that are removed from a prompt: private text, repeated memories, and additions by programs.
-const UNSAID: [Unsaid; 10] = [
+const UNSAID: [Unsaid; 11] = [
     Unsaid { name: PRIVATE, to_the_end: true },
     Unsaid { name: "throughline-memory", to_the_end: true },
     Unsaid { name: "system-reminder", to_the_end: false },
@@ -73,6 +73,7 @@ const UNSAID: [Unsaid; 10] = [
     Unsaid { name: "new-diagnostics", to_the_end: false },
     Unsaid { name: "user-prompt-submit-hook", to_the_end: false },
     Unsaid { name: "session-start-hook", to_the_end: false },
+    Unsaid { name: "pre-tool-use-hook", to_the_end: false },
     Unsaid { name: "post-tool-use-hook", to_the_end: false },
 ];
 

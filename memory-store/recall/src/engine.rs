@@ -27,6 +27,8 @@ use memory_store_base::time::Timestamp;
 const CUT: f32 = 0.5;
 /// Maximum number of candidates whose records are read to find enough hits.
 const READ_MAX: usize = 24;
+/// Maximum number of memories before a tool call.
+const LIMITS_MAX: usize = 2;
 /// Maximum number of memories in a session-start block before they are cut to its budget.
 const START_MAX: usize = 64;
 /// Amount of text read for a session-start block, in percent of the block's budget. The surplus allows a shorter text
@@ -156,6 +158,66 @@ impl Recall {
         )
     }
 
+    /// Returns memories that limit an edit of a file, before it is made: those about the file, and those that reject a
+    /// module or dependency which the new text names. The parameters are those of [`Recall::file`].
+    pub fn edit(
+        &self,
+        path: &str,
+        new_text: &str,
+        topic: &dyn Fn() -> Topic,
+        now: Timestamp,
+        skip: &dyn Fn(MemoryId) -> bool,
+    ) -> Recalled {
+        let query = Query::file(path);
+        let mut candidates = exact::file(&self.sources, &query, path, topic, now);
+        candidates.retain(|it| it.entry.kind_of().is_some_and(Kind::is_constraint));
+        self.limits(candidates, &query, &Query::new_text(path, new_text), now, skip)
+    }
+
+    /// Returns memories that limit a command line, before it runs: those that name one of its commands, and those that
+    /// reject a dependency which it adds. `skip` is that of [`Recall::file`].
+    pub fn command(&self, line: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
+        let query = Query::command(line);
+        let mut candidates = Vec::new();
+        let may_answer = |at| self.may_answer(at, now);
+        exact::add_warnings(
+            &self.sources,
+            &query,
+            &mut candidates,
+            Kind::is_constraint,
+            &may_answer,
+        );
+        self.limits(candidates, &query, &query, now, skip)
+    }
+
+    /// Adds the memories that reject what `names` contains, and returns the best candidates.
+    fn limits(
+        &self,
+        mut candidates: Vec<Candidate>,
+        query: &Query,
+        names: &Query,
+        now: Timestamp,
+        skip: &dyn Fn(MemoryId) -> bool,
+    ) -> Recalled {
+        exact::add_rejections(&self.sources, names, &mut candidates, |candidate| {
+            let hit = self.read(candidate, now, &mut Recalled::default()).ok()?;
+            (!hit.held && !hit.superseded).then_some((hit.kind, hit.title, hit.text))
+        });
+        let places = LIMITS_MAX.min(self.sources.settings.tool_memories as usize);
+        self.answer(
+            candidates,
+            query,
+            &Conditions { places, gated: true, is_open: false, now, skip },
+        )
+    }
+
+    /// Returns a memory by its id, if it may be injected.
+    pub fn memory(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
+        let candidate = Candidate::find(&self.sources, self.sources.find(id)?)?;
+        let hit = self.read(&candidate, now, &mut Recalled::default()).ok()?;
+        (!hit.held).then_some(hit)
+    }
+
     /// Ranks memories for a prompt as [`Recall::prompt`] does, and returns the best `places` of them whether or not
     /// they help: neither the gate nor the minimum score relative to the best one is applied.
     pub fn ranked(&self, text: &str, now: Timestamp, places: usize) -> Recalled {
@@ -232,17 +294,21 @@ impl Recall {
     /// Returns whether an earlier hit may be returned again: a memory that may still be injected, or a passage that was
     /// not removed.
     pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
-        let at = self.sources.find(id);
-        let candidate = at.and_then(|at| Candidate::find(&self.sources, at));
-        let hit = candidate.map(|candidate| self.read(&candidate, now, &mut Recalled::default()));
-        matches!(hit, Some(Ok(hit)) if !hit.held) || passages::passage::is_there(&self.sources, id)
+        self.memory(id, now).is_some() || passages::passage::is_there(&self.sources, id)
     }
 
     /// Returns candidates for a prompt: those that match its words, and those about the paths that it names.
     fn for_prompt(&self, query: &Query, found: FoundTerms<'_>, now: Timestamp) -> Vec<Candidate> {
         let mut candidates = score::candidates_of(&self.sources, query, found, now);
         exact::add(&self.sources, query, &mut candidates);
-        exact::add_warnings(&self.sources, query, &mut candidates, &|at| self.may_answer(at, now));
+        let may_answer = |at| self.may_answer(at, now);
+        exact::add_warnings(
+            &self.sources,
+            query,
+            &mut candidates,
+            Kind::is_of_failure,
+            &may_answer,
+        );
         gate::ease(&mut candidates, gate::PROMPT_EASE);
         candidates
     }

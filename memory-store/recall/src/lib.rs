@@ -11,6 +11,8 @@ pub mod bytes;
 pub mod custom_embedder;
 pub mod embed;
 mod engine;
+mod glob;
+pub mod guard;
 pub mod index;
 pub mod passages;
 mod query;

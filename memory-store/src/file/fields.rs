@@ -9,8 +9,8 @@ use gray_matter::Pod;
 use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::memory::{
-    CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
-    agent_named,
+    CommandRecord, Fact, Guard, GuardAction, HeldFor, Memory, PathRef, Relation, SaidBy, Scope,
+    Source, Status, agent_named,
 };
 use crate::time::Timestamp;
 
@@ -84,6 +84,7 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
         entities: front.get("entities").bounded()?.texts()?,
         facts: front.get("facts").list(fact)?,
         relations: front.get("relations").list(relation)?,
+        guards: guards(&front.get("guard"))?,
         supersedes: front.get("supersedes").list(|field| field.required("an id"))?,
         superseded_by: front.get("superseded_by").parsed("an id")?,
         pinned: front.get("pinned").flag()?.unwrap_or_default(),
@@ -180,6 +181,27 @@ fn relation(field: &FrontValue) -> ReadField<Relation> {
         kind: field.get("kind").required("a text")?,
         to: field.get("to").required("an id")?,
     })
+}
+
+fn guards(field: &FrontValue) -> ReadField<Vec<Guard>> {
+    let guards = field.list(guard)?;
+    if guards.len() > Guard::COUNT_MAX {
+        return Err(field.wrong(format!("more than {} guards", Guard::COUNT_MAX)));
+    }
+    Ok(guards)
+}
+
+fn guard(field: &FrontValue) -> ReadField<Guard> {
+    field.map()?;
+    let action = field.get("action").named("warn, pause, ask, deny", GuardAction::from_name)?;
+    let guard = Guard {
+        action: action.unwrap_or(GuardAction::Warn),
+        command: field.get("command").text()?,
+        path: field.get("path").text()?,
+        content: field.get("content").text()?,
+        branch: field.get("branch").text()?,
+    };
+    guard.fault().map_or(Ok(guard), |fault| Err(field.wrong(fault)))
 }
 
 fn command(field: &FrontValue) -> ReadField<Option<CommandRecord>> {

@@ -6,12 +6,12 @@ use super::yaml::{self, Style};
 use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::memory::{
-    CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
+    CommandRecord, Fact, Guard, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
 };
 use crate::time::Timestamp;
 
 /// Our keys, in the order of writing.
-pub(super) const KEYS: [&str; 25] = [
+pub(super) const KEYS: [&str; 26] = [
     "id",
     "kind",
     "scope",
@@ -33,6 +33,7 @@ pub(super) const KEYS: [&str; 25] = [
     "command",
     "facts",
     "relations",
+    "guard",
     "supersedes",
     "superseded_by",
     "author",
@@ -47,6 +48,7 @@ pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
         "paths" => &["path", "seen"],
         "facts" => &["subject", "predicate", "object", "from", "to", "confidence"],
         "relations" => &["kind", "to"],
+        "guard" => &["action", "command", "path", "content", "branch"],
         _ => &[],
     }
 }
@@ -101,6 +103,8 @@ struct MemoryFront {
     facts: Vec<Fact>,
     #[serde(skip_serializing_if = "is_default")]
     relations: Vec<Relation>,
+    #[serde(rename = "guard", skip_serializing_if = "is_default")]
+    guards: Vec<Guard>,
     #[serde(skip_serializing_if = "is_default")]
     supersedes: Vec<MemoryId>,
     #[serde(skip_serializing_if = "is_default")]

@@ -373,6 +373,8 @@ fn is_entry(name: &str, one: &YamlNode, other: &YamlNode) -> bool {
                 .map(|part| text(node.get(part)))
                 .into_iter()
                 .collect(),
+            // Guards of one path may differ in everything else.
+            "guard" => None,
             _ => text(Some(node)).or_else(|| text(node.get("path"))).map(|path| vec![path]),
         }
     };
@@ -449,6 +451,13 @@ mod tests {
                 "relations:\n  - kind: refines\n    to: 01JZX3P4Q5R6S7T8V9WABCDEFH\n",
                 "relations:\n  - kind: part-of\n    to: 01JZX3P4Q5R6S7T8V9WABCDEFH\n",
                 "relations:\n  - kind: refines\n    to: 01JZX3P4Q5R6S7T8V9WABCDEFH\n  - kind: part-of\n    to: 01JZX3P4Q5R6S7T8V9WABCDEFH\n",
+            ),
+            // Guards of one path, of which each side adds one.
+            (
+                "",
+                "guard:\n  - action: ask\n    path: src\n",
+                "guard:\n  - action: warn\n    path: src\n    content: unsafe\n",
+                "guard:\n  - action: ask\n    path: src\n  - action: warn\n    path: src\n    content: unsafe\n",
             ),
             // Times and numbers.
             (

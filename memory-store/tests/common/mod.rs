@@ -51,6 +51,7 @@ pub fn memory(number: u8, kind: Kind, title: &str, body: &str) -> Memory {
         entities: Vec::new(),
         facts: Vec::new(),
         relations: Vec::new(),
+        guards: Vec::new(),
         supersedes: Vec::new(),
         superseded_by: None,
         pinned: false,

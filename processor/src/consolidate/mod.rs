@@ -131,6 +131,7 @@ fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
             .into_iter()
             .map(|to| memory_store::memory::Relation { kind: CONTRADICTS.to_owned(), to })
             .collect(),
+        guards: Vec::new(),
         supersedes: Vec::new(),
         superseded_by: entry.superseded_by.and_then(|index| ids.get(index).copied()),
         pinned: false,

@@ -149,6 +149,7 @@ fn cure(
         signature: Some(failure.signature.clone()).filter(|signature| is_telling(signature)),
         cure,
         paths,
+        steps: seen.at - failure.at,
     };
     let texts = [&cure.call, &cure.error, &cure.cure];
     let names_machine = texts.into_iter().chain(&cure.paths).any(|text| names_machine(text));

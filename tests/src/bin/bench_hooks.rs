@@ -266,7 +266,7 @@ fn find_program(name: &str) -> Option<String> {
     Some(argument(&found))
 }
 
-/// Returns the rows of the four hooks of one build with one store; `build` is appended to their names.
+/// Returns the rows of the five hooks of one build with one store; `build` is appended to their names.
 fn hooks<'a>(
     programs: &Path,
     build: &'static str,
@@ -289,6 +289,7 @@ fn hooks<'a>(
         speaks: Some(speaks),
     };
     let prompt = "user-prompt-submit";
+    let before = "pre-tool-use";
     let tool = "post-tool-use";
     let by_words =
         row("user-prompt-submit, with hits, by words", prompt, true, Box::new(prompt_that_hits));
@@ -302,6 +303,8 @@ fn hooks<'a>(
         row("post-tool-use, file without memories", tool, false, Box::new(file_without_memories)),
         row("post-tool-use, file with memories", tool, true, Box::new(file_with_memories)),
         row("post-tool-use, known error", tool, true, Box::new(known_error)),
+        row("pre-tool-use, nothing known", before, false, Box::new(edit_without_memories)),
+        row("pre-tool-use, file with memories", before, true, Box::new(edit_with_memories)),
         row("stop, not due", "stop", false, Box::new(stop)),
     ]
 }
@@ -339,6 +342,9 @@ fn promise(hook: &str, row: &str, store: &BenchStore) -> Option<Promise> {
         ("session-start", _, 1000) => (3.0, 3000.0, 8.0),
         ("post-tool-use", "post-tool-use, file without memories", 1000) => (2.0, 3000.0, 8.0),
         ("post-tool-use", _, 1000) => (3.0, 3000.0, 8.0),
+        ("pre-tool-use", "pre-tool-use, nothing known", 1000) => (1.6, 3000.0, 8.0),
+        ("pre-tool-use", _, 1000) => (2.8, 3000.0, 8.0),
+        ("pre-tool-use", _, 100_000) => (3.2, 3000.0, 12.0),
         ("stop", _, 1000) => (2.0, 3000.0, 8.0),
         _ => return None,
     };
@@ -438,6 +444,32 @@ fn file_without_memories(store: &BenchStore, _round: &Round) -> Result<Vec<u8>> 
 fn file_with_memories(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
     let files = store.size.div_ceil(5);
     read_of(store, &round.session, &corpus::file(round.number % files))
+}
+
+fn edit_without_memories(store: &BenchStore, _round: &Round) -> Result<Vec<u8>> {
+    edit_of(store, "no-hit", "src/nothing/known.rs")
+}
+
+fn edit_with_memories(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
+    let files = store.size.div_ceil(5);
+    edit_of(store, &round.session, &corpus::file(round.number % files))
+}
+
+fn edit_of(store: &BenchStore, session: &str, file: &str) -> Result<Vec<u8>> {
+    payload(
+        store,
+        "PreToolUse",
+        session,
+        &json!({
+            "tool_name": "Edit",
+            "tool_use_id": "toolu_03",
+            "tool_input": {
+                "file_path": store.root.join(file),
+                "old_string": "use std::fs;",
+                "new_string": "use std::fs;\nuse std::io;\n\nfn read() {}\n",
+            },
+        }),
+    )
 }
 
 fn known_error(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {

@@ -65,12 +65,13 @@ fn session_id(number: u32) -> String {
 const SETTINGS: &str = "{\n    \"model\": \"sonnet\",   \n  \"hooks\": {}\n}\n";
 
 fn main() -> ExitCode {
-    let journeys: [(&str, Journey); 5] = [
+    let journeys: [(&str, Journey); 6] = [
         ("the whole journey", whole),
         ("with CLAUDE_CONFIG_DIR", with_config_dir),
         ("with Claude Code as the reader", with_reader),
         ("with Claude in the user's place", in_the_users_place),
         ("in other layouts", in_other_layouts),
+        ("before tool calls", before_tool_calls),
     ];
     // Runs only one part if its name is given.
     let wanted = std::env::args().nth(1).unwrap_or_default();
@@ -140,6 +141,16 @@ fn in_the_users_place(checks: &mut Checks) -> io::Result<()> {
     world.registers(checks)?;
     world.decides_for_the_user(checks)?;
     world.leaves_nothing_behind(checks)
+}
+
+/// Memories and guards before edits and commands.
+fn before_tool_calls(checks: &mut Checks) -> io::Result<()> {
+    let environment = TestEnvironment::new()?;
+    let world = World::new(&environment)?;
+    world.registers(checks)?;
+    world.is_guarded(checks)?;
+    world.is_reminded_before_it_acts(checks)?;
+    world.hooks_were_quiet(checks)
 }
 
 /// Memories arrive in a submodule, in the worktrees of a bare repository, after a move and at a second path.
@@ -247,9 +258,14 @@ impl<'a> World<'a> {
         checks.part("`throughline init --yes` registers everything");
         self.throughline(&["init", "--yes"])?;
         let settings = fs::read_to_string(self.environment.claude_dir().join("settings.json"))?;
-        for event in
-            ["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop"]
-        {
+        for event in [
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Stop",
+        ] {
             checks.contains(&format!("{event} has a hook"), &settings, &format!("\"{event}\""));
         }
         checks.contains("the user's own setting is kept", &settings, "\"model\": \"sonnet\"");
@@ -299,6 +315,149 @@ impl<'a> World<'a> {
         let listed = self.throughline(&["list"])?.to_lowercase();
         checks.contains("as a memory", &listed, ledger::DECISION);
         self.environment.wait_until_quiet();
+        Ok(())
+    }
+
+    /// Adds a memory, and returns its id.
+    fn adds(&self, title: &str, options: &[&str]) -> io::Result<String> {
+        let added = self.throughline(&[&["add", title, "--json"], options].concat())?;
+        let added: Value = serde_json::from_str(&added)?;
+        let id = added["id"].as_str().ok_or_else(|| io::Error::other(added.to_string()))?;
+        Ok(id.to_owned())
+    }
+
+    /// Each action of a guard, on commands that the client really tries to run.
+    fn is_guarded(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("Guards");
+        let rule = self.adds(
+            "Never force a push",
+            &["--kind", "preference", "--body", "It lost work in May."],
+        )?;
+        let remote = self.environment.path().join("remote.git");
+        self.environment
+            .git(&self.root, &["init", "--quiet", "--bare", &remote.display().to_string()])?;
+        let push = format!("git push --force {} HEAD:refs/heads/pushed", remote.display());
+        let is_pushed = || remote.join("refs/heads/pushed").exists();
+        let mut number = 20;
+        for action in ["deny", "ask", "pause", "warn"] {
+            if number > 20 {
+                self.throughline(&["guard", "remove", &rule])?;
+            }
+            self.throughline(&[
+                "guard",
+                "add",
+                "--reason",
+                &rule,
+                "--command",
+                "git push --force*",
+                "--action",
+                action,
+            ])?;
+            number += 1;
+            let calls = || Script::on("Push it.").calls("Bash", shell(&push, "Push"));
+            self.api.script([calls().calls("Bash", shell(&push, "Push")).answers("Done.")]);
+            let (_, requests) = self.session(Begin::New(&session_id(number)), "Push it.")?;
+            let with_results =
+                |results: usize| requests.iter().find(|it| tool_results(it).len() == results);
+            let first = with_results(1).map(Request::text).unwrap_or_default();
+            let second = with_results(2).map(Request::text).unwrap_or_default();
+            let reason = "It lost work in May.";
+            match action {
+                "warn" => {
+                    let given = with_results(1).map(injected_text).unwrap_or_default();
+                    checks.contains(
+                        "warn: the model gets the reason with the result",
+                        &given,
+                        reason,
+                    );
+                    checks.check("warn: the push ran", is_pushed(), &first);
+                }
+                "pause" => {
+                    checks.contains(
+                        "pause: the first call is denied with the reason",
+                        &first,
+                        reason,
+                    );
+                    checks.contains("pause: with the way on", &first, "repeat it unchanged");
+                    checks.check("pause: the second call ran", is_pushed(), &second);
+                    fs::remove_dir_all(&remote)?;
+                    self.environment.git(
+                        &self.root,
+                        &["init", "--quiet", "--bare", &remote.display().to_string()],
+                    )?;
+                }
+                _ => {
+                    // Without a terminal the client cannot ask, and denies.
+                    let stopped = !is_pushed() && !second.is_empty();
+                    checks.check(&format!("{action}: neither call ran"), stopped, &second);
+                }
+            }
+            if action == "deny" {
+                checks.contains("deny: the model gets the reason", &first, reason);
+                let times = second.matches(reason).count();
+                checks.check("deny: each time", times >= 2, &second);
+            }
+        }
+        let log = self.throughline(&["guard", "log"])?;
+        for effect in ["denied", "asked", "paused"] {
+            checks.contains(&format!("the log has the call that was {effect}"), &log, effect);
+        }
+        self.throughline(&["guard", "off", &rule])?;
+        Ok(())
+    }
+
+    /// What is known about a file and a dependency arrives with the edit or the command; ordinary edits stay silent.
+    fn is_reminded_before_it_acts(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("Before edits and commands");
+        // The start block would contain the memories, which are given once per session.
+        self.throughline(&["config", "set", "start_tokens", "0"])?;
+        self.adds(
+            "Editing the price table by hand failed: it is generated by make prices",
+            &["--kind", "failed-approach", "--path", "src/prices.rs"],
+        )?;
+        self.adds("Use Day.js instead of moment", &["--kind", "decision"])?;
+        let prices = self.root.join("src/prices.rs");
+        let write = |file: &Path, text: &str| json!({"file_path": file, "content": text});
+        let install =
+            "echo npm install moment; true npm && npm install moment --dry-run --offline || true";
+        let code = self.root.join("web/date.ts");
+        self.api.script([
+            Script::on("Fill the table.")
+                .calls("Write", write(&prices, "pub const A: u32 = 1;\n"))
+                .answers("Done."),
+            Script::on("Show dates.").calls("Bash", shell(install, "Add moment")).answers("Done."),
+            Script::on("Format dates.")
+                .calls("Write", write(&code, "import moment from 'moment';\n"))
+                .answers("Done."),
+        ]);
+        for (number, prompt, expected, event) in [
+            (31, "Fill the table.", "generated by make prices", "PreToolUse:Write"),
+            (32, "Show dates.", "instead of moment", "PreToolUse:Bash"),
+            (33, "Format dates.", "instead of moment", "PreToolUse:Write"),
+        ] {
+            let (_, requests) = self.session(Begin::New(&session_id(number)), prompt)?;
+            let given = injected(&last(requests)?, event);
+            checks.contains(&format!("{event} brings what limits it"), &given, expected);
+        }
+        let mut script = Script::on("Write ten files.");
+        for number in 0..10 {
+            let file = self.root.join(format!("notes/{number}.md"));
+            script = script.calls("Write", write(&file, &format!("Note {number}\n")));
+        }
+        self.api.script([script.answers("Done.")]);
+        let (_, requests) = self.session(Begin::New(&session_id(34)), "Write ten files.")?;
+        let last = last(requests)?;
+        checks.check(
+            "ten edits were made",
+            tool_results(&last).len() == 10,
+            tool_results(&last).len(),
+        );
+        let given: Vec<String> = injections(&last)
+            .into_iter()
+            .map(|it| it.event)
+            .filter(|event| event.contains("ToolUse"))
+            .collect();
+        checks.check("ten ordinary edits in silence", given.is_empty(), format!("{given:?}"));
         Ok(())
     }
 

@@ -37,12 +37,13 @@ const ASK: &str = "On which weekday does the staging server deploy?";
 const RECALL: &str = "mcp__plugin_throughline_throughline__recall";
 /// Message of the client to the model about servers that do not start.
 const FAILED: &str = "failed to connect";
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 8] = [
     "throughline",
     "throughline-processor",
     "throughline-mcp",
     "throughline-session-start",
     "throughline-user-prompt-submit",
+    "throughline-pre-tool-use",
     "throughline-post-tool-use",
     "throughline-stop",
 ];

@@ -60,6 +60,7 @@ fn taken(
 fn early_exits_drain(lab: &Lab) {
     let hooks = [
         "throughline-post-tool-use",
+        "throughline-pre-tool-use",
         "throughline-session-start",
         "throughline-stop",
         "throughline-user-prompt-submit",

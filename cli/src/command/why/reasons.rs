@@ -14,6 +14,8 @@ pub enum InjectionOccasion {
     Prompt,
     /// Claude reads or edits a file.
     File,
+    /// Claude is about to edit a file or to run a command.
+    BeforeTool,
     /// A command fails.
     Error,
     /// Claude asks the MCP server.
@@ -27,6 +29,7 @@ impl InjectionOccasion {
             "SessionStart" => Self::Start,
             "SubagentStart" => Self::Subagent,
             "PostToolUse" => Self::File,
+            "PreToolUse" => Self::BeforeTool,
             "PostToolUseFailure" => Self::Error,
             event if event.starts_with("mcp ") => Self::Request,
             _ => Self::Prompt,
@@ -40,6 +43,7 @@ impl InjectionOccasion {
             Self::Subagent => "when a subagent began",
             Self::Prompt => "with a prompt",
             Self::File => "with a file",
+            Self::BeforeTool => "before an edit or a command",
             Self::Error => "when a command failed",
             Self::Request => "because it asked",
         }
@@ -52,6 +56,7 @@ impl InjectionOccasion {
             Self::Subagent => "the subagent's task",
             Self::Prompt => "the prompt",
             Self::File => "the file",
+            Self::BeforeTool => "the edit or command",
             Self::Error => "the error",
             Self::Request => "the question",
         }
@@ -110,6 +115,10 @@ fn clause(why: &str, occasion: InjectionOccasion, text: &str) -> String {
         "given before" => "It was given before, and a compaction took it out of the context",
         "the same error" => "It is about the same error",
         "the same error came up" => "The same error came up there",
+        "guard: warned" => "A guard of yours warns of this call",
+        "guard: paused" => "A guard of yours stopped this call once",
+        "guard: asked" => "A guard of yours asked you about this call",
+        "guard: denied" => "A guard of yours denied this call",
         "read by its number" => "Claude asked for it by its number",
         "asked for by kind, file or time" => "Claude asked for this kind, file or time",
         _ => "",

@@ -16,6 +16,9 @@ const TIMEOUT_S: u32 = 5;
 /// Tools whose use triggers recall or provides evidence.
 const TOOLS: &str = "Read|Edit|Write|MultiEdit|NotebookEdit|Bash";
 
+/// Tools whose calls are checked before they run.
+const GUARDED: &str = "Edit|Write|MultiEdit|NotebookEdit|Bash";
+
 /// An event with the program that it runs.
 #[derive(Debug)]
 pub struct HookEvent {
@@ -30,9 +33,10 @@ pub struct HookEvent {
 }
 
 /// All events that we handle.
-pub const HOOKS: [HookEvent; 8] = [
+pub const HOOKS: [HookEvent; 9] = [
     hook("SessionStart", None, "throughline-session-start", ClaudeCodeVersion(1, 0, 62)),
     hook("UserPromptSubmit", None, "throughline-user-prompt-submit", ClaudeCodeVersion(1, 0, 54)),
+    hook("PreToolUse", Some(GUARDED), "throughline-pre-tool-use", ClaudeCodeVersion(2, 1, 9)),
     hook("PostToolUse", Some(TOOLS), "throughline-post-tool-use", ClaudeCodeVersion(1, 0, 38)),
     hook(
         "PostToolUseFailure",
@@ -56,9 +60,10 @@ const fn hook(
 }
 
 /// The hook programs, each once.
-pub const PROGRAMS: [&str; 4] = [
+pub const PROGRAMS: [&str; 5] = [
     "throughline-session-start",
     "throughline-user-prompt-submit",
+    "throughline-pre-tool-use",
     "throughline-post-tool-use",
     "throughline-stop",
 ];

@@ -99,9 +99,10 @@ impl Document {
         self.record.renewed = renewed.filter(|at| *at > self.entry.when);
     }
 
-    /// Returns the commands that a gotcha, a fix or a failed approach is about, to match prompts that name one of them.
+    /// Returns the commands that a memory about a failure or a constraint names, to match prompts and command lines.
     pub(crate) fn commands(&self) -> Vec<String> {
-        if !self.entry.kind_of().is_some_and(Kind::is_of_failure) {
+        let is_kept = |kind: Kind| kind.is_of_failure() || kind.is_constraint();
+        if !self.entry.kind_of().is_some_and(is_kept) {
             return Vec::new();
         }
         crate::signature::named_commands(&format!("{}\n{}", self.record.title, self.record.text))

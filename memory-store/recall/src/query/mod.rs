@@ -7,6 +7,7 @@ pub(crate) mod misspelled;
 pub(crate) mod phrase;
 pub(crate) mod project_name;
 pub(crate) mod time_expression;
+pub(crate) mod tool_call;
 pub(crate) mod typo;
 
 use crate::query::acknowledgement::is_acknowledgement;

@@ -1,5 +1,6 @@
 //! Memories that a query names directly, by a file that they are about or by an error's signature. They pass the gate.
 
+use crate::glob::path_matches;
 use crate::index::document::{Document, GLOB_KEY, is_glob, name_key};
 use crate::index::record::{
     FLAG_HELD, FLAG_PATHS_ONLY, FLAG_SAID, FLAG_SIGNATURES, FLAG_SUPERSEDED,
@@ -10,9 +11,11 @@ use crate::query::phrase::Phrases;
 use crate::query::{Query, Term};
 use crate::rank::candidate::{Candidate, NamedBy};
 use crate::rank::lexical::FoundTerms;
+use crate::rank::rejected::rejects;
 use crate::rank::score;
 use crate::search::sources::{At, IndexSource, Sources};
 use crate::signature::{command_hash, error_signature, names_cause, signature_hash};
+use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
 /// Gain of a memory about a path that the prompt names.
@@ -24,6 +27,8 @@ const COMMAND_IN_PROMPT: f32 = 0.6;
 const WARNINGS_MAX: usize = 2;
 /// Maximum number of memories about a command that are read from an index, the latest ones.
 const WARNINGS_READ_MAX: usize = 64;
+/// Maximum number of memories whose text is searched for a rejection, best first.
+const REJECTIONS_READ_MAX: usize = 16;
 /// Gain of a memory with the same error signature.
 const SAME_ERROR: f32 = 1.0;
 /// Gain of a memory whose text quotes the error.
@@ -73,17 +78,19 @@ pub(crate) fn named_by(sources: &Sources, path: &str) -> Vec<At> {
     found.filter(|&(_, fit)| named(fit)).map(|(at, _)| at).collect()
 }
 
-/// Adds warnings about a prompt's commands to its candidates: those with the highest confidence that may be shown.
+/// Adds memories about a query's commands to its candidates: those of a kind that `is_wanted` accepts, with the highest
+/// confidence, that may be shown.
 pub(crate) fn add_warnings(
     sources: &Sources,
     query: &Query,
     candidates: &mut Vec<Candidate>,
+    is_wanted: fn(Kind) -> bool,
     may_answer: &dyn Fn(At) -> bool,
 ) {
     if query.commands.is_empty() {
         return;
     }
-    let mut found = warnings(sources, &query.commands);
+    let mut found = warnings(sources, &query.commands, is_wanted);
     found.sort_by_key(|(at, _)| *at);
     found.dedup_by_key(|(at, _)| *at);
     let entries = found.into_iter().filter_map(|(at, command)| {
@@ -111,20 +118,32 @@ pub(crate) fn add_warnings(
     }
 }
 
-/// Returns the memories that warn about one of these commands, each with the command. Duplicates are possible.
-fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)> {
+/// Returns the memories of the wanted kinds about one of these commands, each with the command. Duplicates are possible.
+fn warnings<'c>(
+    sources: &Sources,
+    commands: &'c [String],
+    is_wanted: fn(Kind) -> bool,
+) -> Vec<(At, &'c str)> {
     let mut found = Vec::new();
     for (number, source) in (0..).zip(&sources.list) {
+        let is_of_kind = |doc: u32| {
+            let entry = sources.entry(At { source: number, doc });
+            entry.and_then(|entry| entry.kind_of()).is_some_and(is_wanted)
+        };
         let mut add = |doc, command| found.push((At { source: number, doc }, command));
         for command in commands {
             let mut docs = Vec::new();
             segment_docs(sources, source, command_hash(command), &mut docs);
+            docs.retain(|&doc| is_of_kind(doc));
             // Later memories have higher document numbers.
             let read = docs.split_off(docs.len().saturating_sub(WARNINGS_READ_MAX));
             read.into_iter().for_each(|doc| add(doc, command.as_str()));
         }
         let first = source.segment().map_or(0, Segment::docs);
         for (doc, document) in (first..).zip(&source.loose) {
+            if !is_of_kind(doc) {
+                continue;
+            }
             let known = document.commands();
             if let Some(command) = commands.iter().find(|command| known.contains(command)) {
                 add(doc, command.as_str());
@@ -183,6 +202,33 @@ pub(crate) fn add_quoting(
         .collect();
     for at in quoting {
         name(sources, candidates, at, NamedBy::Phrase, QUOTED_ERROR);
+    }
+}
+
+/// Adds the memories that reject something which the query's terms name. `read` returns the kind, title and text of a
+/// candidate if it may be shown.
+pub(crate) fn add_rejections(
+    sources: &Sources,
+    query: &Query,
+    candidates: &mut Vec<Candidate>,
+    read: impl Fn(&Candidate) -> Option<(Kind, String, String)>,
+) {
+    if query.terms.is_empty() {
+        return;
+    }
+    let found = FoundTerms::look_up(sources, &query.terms);
+    for candidate in found.best(sources, query, REJECTIONS_READ_MAX, &[]) {
+        if !candidate.entry.kind_of().is_some_and(Kind::is_constraint) {
+            continue;
+        }
+        let names =
+            candidate.shared.iter().map(|&term| query.terms[usize::from(term)].text.as_str());
+        let names: Vec<&str> = names.collect();
+        let is_rejection =
+            |(kind, title, text): (Kind, String, String)| rejects(kind, &title, &text, &names);
+        if read(&candidate).is_some_and(is_rejection) {
+            name(sources, candidates, candidate.at, NamedBy::Mention, MENTION);
+        }
     }
 }
 
@@ -323,7 +369,7 @@ fn fit(known: &str, path: &str) -> Option<Fit> {
     if known == path {
         Some(Fit::Exact)
     } else if is_glob(known) {
-        glob(known.as_bytes(), path.as_bytes(), GLOB_STEPS_MAX).then_some(Fit::Glob)
+        path_matches(known, path).then_some(Fit::Glob)
     } else if (known.contains('/') && ends(path, known))
         || (path.contains('/') && ends(known, path))
     {
@@ -331,39 +377,6 @@ fn fit(known: &str, path: &str) -> Option<Fit> {
     } else {
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
         (name(known) == name(path) && !name(path).is_empty()).then_some(Fit::Basename)
-    }
-}
-
-/// Maximum number of steps for matching a glob.
-const GLOB_STEPS_MAX: u32 = 10_000;
-
-/// Returns whether a path matches a glob. `*` and `?` match within one path component, `**` across several.
-fn glob(pattern: &[u8], path: &[u8], steps_max: u32) -> bool {
-    let mut steps = steps_max;
-    glob_from(pattern, path, &mut steps)
-}
-
-fn glob_from(pattern: &[u8], path: &[u8], steps: &mut u32) -> bool {
-    if *steps == 0 {
-        return false;
-    }
-    *steps -= 1;
-    match pattern {
-        [] => path.is_empty(),
-        [b'*', b'*', b'/', rest @ ..] => {
-            glob_from(rest, path, steps)
-                || (0..path.len())
-                    .any(|at| path[at] == b'/' && glob_from(rest, &path[at + 1..], steps))
-        }
-        [b'*', b'*', rest @ ..] => (0..=path.len()).any(|at| glob_from(rest, &path[at..], steps)),
-        [b'*', rest @ ..] => {
-            let end = path.iter().position(|&b| b == b'/').unwrap_or(path.len());
-            (0..=end).any(|at| glob_from(rest, &path[at..], steps))
-        }
-        [b'?', rest @ ..] => {
-            path.first().is_some_and(|&b| b != b'/') && glob_from(rest, &path[1..], steps)
-        }
-        [byte, rest @ ..] => path.first() == Some(byte) && glob_from(rest, &path[1..], steps),
     }
 }
 
@@ -414,10 +427,5 @@ mod tests {
         // Brackets name a route, not a glob.
         assert_eq!(fit("app/[id]/page.tsx", "web/app/[id]/page.tsx"), Some(Fit::Suffix));
         assert_eq!(fit("app/[id]/page.tsx", "lib/page.tsx"), Some(Fit::Basename));
-    }
-
-    #[test]
-    fn a_hostile_glob_ends() {
-        assert!(!glob("*a*b".repeat(40).as_bytes(), "a".repeat(200).as_bytes(), GLOB_STEPS_MAX));
     }
 }

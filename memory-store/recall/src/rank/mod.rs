@@ -9,6 +9,7 @@ pub(crate) mod lexical;
 pub(crate) mod near_duplicates;
 pub(crate) mod nearest;
 pub(crate) mod posting_window;
+pub(crate) mod rejected;
 pub(crate) mod score;
 pub(crate) mod second_space;
 pub(crate) mod session_context;

@@ -89,7 +89,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// Returns the last component of a program's path, without a suffix of Windows.
-pub(super) fn program_name(program: &str) -> &str {
+pub(crate) fn program_name(program: &str) -> &str {
     let name = program.trim_matches(['"', '\'']).rsplit(['/', '\\']).next().unwrap_or(program);
     name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)
 }

@@ -12,6 +12,7 @@ pub mod shell;
 
 pub use classify::{CommandClass, classify};
 pub use command::normalise_command;
+pub(crate) use command::program_name;
 pub use error::{error_signature, names_cause, telling_lines};
 pub(crate) use named::named_commands;
 

@@ -103,6 +103,10 @@ fn texts(memory: &mut Memory) -> Vec<(&'static str, &mut String)> {
         let parts = [&mut fact.subject, &mut fact.predicate, &mut fact.object];
         texts.extend(parts.map(|text| ("fact", text)));
     }
+    for guard in &mut memory.guards {
+        let parts = [&mut guard.command, &mut guard.path, &mut guard.content, &mut guard.branch];
+        texts.extend(parts.into_iter().flatten().map(|text| ("guard", text)));
+    }
     texts.extend(memory.author.as_mut().map(|text| ("author", text)));
     // Signatures contain no addresses, so a redacted signature still matches.
     texts.extend(memory.signatures.iter_mut().map(|text| ("signature", text)));

@@ -169,6 +169,14 @@ pub struct Cure {
     pub cure: String,
     /// The files that were changed, and those that the call names.
     pub paths: Vec<String>,
+    /// Number of steps from the failure to its end; 0 in records of versions that did not count them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub steps: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(steps: &usize) -> bool {
+    *steps == 0
 }
 
 impl SessionRecord {
