@@ -90,7 +90,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// Arguments for each command; `ID` is replaced by the id of a memory.
-const READING: [&[&str]; 52] = [
+const READING: [&[&str]; 58] = [
     &["diff"],
     &["diff", "main..feature"],
     &["check"],
@@ -124,7 +124,6 @@ const READING: [&[&str]; 52] = [
     &["guard", "list"],
     &["guard", "test", "make"],
     &["guard", "log"],
-    &["guard", "off", "ID"],
     &["log"],
     &["statusline"],
     &["blame", "src"],
