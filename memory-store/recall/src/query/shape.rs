@@ -1,0 +1,380 @@
+//! Shapes of questions: the kind of answer that a question asks for, which changes the order of an explicit search.
+//!
+//! A shape is detected by general English words in a text that has the form of a question. Prompts in hooks have no
+//! shape.
+
+use std::fmt;
+
+use crate::query::time_expression;
+use memory_store_base::time::Timestamp;
+
+/// Maximum number of words of a question; longer texts are errors or prose.
+const WORDS_MAX: usize = 40;
+/// Maximum number of words on each side of a comparison.
+const SIDE_WORDS_MAX: usize = 3;
+
+/// Kind of answer that a question asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueryShape {
+    /// The latest or current value: the newest of the best hits is first.
+    Latest,
+    /// The state at this time, which is the last moment of the named time.
+    AsOf(Timestamp),
+    /// A list or a number: more hits, of more sessions.
+    List,
+    /// A preference: wishes first, and few hits of each other kind.
+    Preference,
+    /// A recommendation: few hits of each kind.
+    Recommendation,
+    /// A comparison: hits about both sides.
+    Comparison([String; 2]),
+}
+
+impl fmt::Display for QueryShape {
+    /// Writes the name with the effect.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latest => write!(f, "latest value: newest first"),
+            Self::AsOf(at) => write!(f, "as of {}: what was recorded and in force then", at.date()),
+            Self::List => write!(f, "list: more results, of more sessions"),
+            Self::Preference => write!(f, "preference: wishes first"),
+            Self::Recommendation => write!(f, "recommendation: few of each kind"),
+            Self::Comparison([one, other]) => write!(f, "comparison: both {one} and {other}"),
+        }
+    }
+}
+
+/// Words with which a question or a request begins.
+const BEGINNINGS: [&str; 36] = [
+    "what",
+    "what's",
+    "which",
+    "who",
+    "whose",
+    "where",
+    "when",
+    "why",
+    "how",
+    "do",
+    "does",
+    "did",
+    "is",
+    "are",
+    "was",
+    "were",
+    "can",
+    "could",
+    "should",
+    "would",
+    "will",
+    "has",
+    "have",
+    "tell",
+    "show",
+    "list",
+    "give",
+    "remind",
+    "compare",
+    "count",
+    "enumerate",
+    "any",
+    "suggest",
+    "recommend",
+    "in",
+    "as",
+];
+/// Phrases that ask for the latest value.
+const LATEST: [&str; 11] = [
+    "latest",
+    "newest",
+    "current",
+    "currently",
+    "nowadays",
+    "presently",
+    "most recent",
+    "most recently",
+    "right now",
+    "these days",
+    "at the moment",
+];
+/// Nouns after "current" that are a place or a thing of the moment, not a value that changed.
+const CURRENT_PLACES: [&str; 11] = [
+    "directory",
+    "folder",
+    "dir",
+    "working",
+    "user",
+    "file",
+    "line",
+    "path",
+    "process",
+    "shell",
+    "thread",
+];
+/// Phrases that ask for a list or a number.
+const LIST: [&str; 9] = [
+    "how many",
+    "what are",
+    "which are",
+    "all the",
+    "all of",
+    "all our",
+    "all my",
+    "every",
+    "list of",
+];
+/// First words that ask for a list or a number.
+const LIST_BEGINNINGS: [&str; 3] = ["list", "count", "enumerate"];
+/// Phrases that ask for a preference.
+const PREFERENCE: [&str; 16] = [
+    "prefer",
+    "prefers",
+    "preferred",
+    "preference",
+    "preferences",
+    "favourite",
+    "favorite",
+    "i like",
+    "we like",
+    "i want",
+    "we want",
+    "user like",
+    "user want",
+    "my style",
+    "our style",
+    "our conventions",
+];
+/// Phrases that ask for a recommendation.
+const RECOMMENDATION: [&str; 13] = [
+    "recommend",
+    "recommended",
+    "recommendation",
+    "recommendations",
+    "suggest",
+    "suggestions",
+    "advise",
+    "advice",
+    "should i",
+    "should we",
+    "best way",
+    "best option",
+    "any tips",
+];
+/// Phrases before a time that ask for the state at that time.
+const AS_OF: [&str; 4] = ["as of", "back in", "back on", "back at"];
+/// Words that are no part of a compared name.
+const AROUND: [&str; 28] = [
+    "a", "an", "the", "our", "my", "using", "use", "with", "for", "is", "are", "was", "do", "does",
+    "did", "we", "i", "better", "of", "in", "on", "to", "and", "what", "which", "how", "why",
+    "about",
+];
+
+impl QueryShape {
+    /// Returns the shape of a question; `None` if it has none, or the text is no question.
+    pub fn of(text: &str, now: Timestamp) -> Option<Self> {
+        let words = words(text);
+        let first = words.first().map(String::as_str)?;
+        let is_question = BEGINNINGS.contains(&first) || text.trim_end().ends_with('?');
+        if words.len() > WORDS_MAX || !is_question && !words.iter().any(|word| is_versus(word)) {
+            return None;
+        }
+        let has = |phrases: &[&str]| phrases.iter().any(|phrase| place(&words, phrase).is_some());
+        if let Some(sides) = sides(&words) {
+            return Some(Self::Comparison(sides));
+        }
+        let was = words.iter().take(4).any(|word| word == "was" || word == "were");
+        if has(&AS_OF) || was {
+            let named = time_expression::find(text, now).and_then(|named| named.span.to);
+            if let Some(at) = named.map(|to| Timestamp(to.0 - 1)).filter(|at| *at <= now) {
+                return Some(Self::AsOf(at));
+            }
+        }
+        let is_place = place(&words, "current")
+            .and_then(|at| words.get(at + 1))
+            .is_some_and(|next| CURRENT_PLACES.contains(&next.as_str()));
+        match () {
+            () if LIST_BEGINNINGS.contains(&first) || has(&LIST) => Some(Self::List),
+            () if has(&LATEST) && !is_place || words.last().is_some_and(|word| word == "now") => {
+                Some(Self::Latest)
+            }
+            () if has(&PREFERENCE) => Some(Self::Preference),
+            () if has(&RECOMMENDATION) => Some(Self::Recommendation),
+            () => None,
+        }
+    }
+
+    /// Returns its name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Latest => "latest",
+            Self::AsOf(_) => "as-of",
+            Self::List => "list",
+            Self::Preference => "preference",
+            Self::Recommendation => "recommendation",
+            Self::Comparison(_) => "comparison",
+        }
+    }
+
+    /// Returns the time of a question about the state at a time.
+    pub fn as_of(text: &str, now: Timestamp) -> Option<Timestamp> {
+        match Self::of(text, now)? {
+            Self::AsOf(at) => Some(at),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the words in lower case, without punctuation around them.
+fn words(text: &str) -> Vec<String> {
+    let trimmed = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_').to_lowercase());
+    trimmed.filter(|word| !word.is_empty()).collect()
+}
+
+/// Returns the index of the first word of a phrase.
+fn place(words: &[String], phrase: &str) -> Option<usize> {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    words.windows(phrase.len()).position(|part| part.iter().zip(&phrase).all(|(a, b)| a == b))
+}
+
+fn is_versus(word: &str) -> bool {
+    matches!(word, "vs" | "versus")
+}
+
+/// Returns the two compared names: "A vs B", "difference between A and B", "compare A with B", "A or B" of a choice.
+fn sides(words: &[String]) -> Option<[String; 2]> {
+    let at = |names: &[&str], from: usize| {
+        let rest = words.get(from..)?;
+        rest.iter().position(|word| names.contains(&word.as_str())).map(|at| at + from)
+    };
+    let compares = at(&["compare", "comparing", "difference", "differences", "differ"], 0);
+    let (start, middle) = match at(&["vs", "versus"], 0) {
+        Some(middle) => (0, middle),
+        None => match compares {
+            Some(begin) => {
+                let start = at(&["between"], begin).unwrap_or(begin) + 1;
+                (start, at(&["and", "with", "to", "from"], start)?)
+            }
+            None => {
+                at(&["better", "prefer", "choose", "rather", "should"], 0)?;
+                (0, at(&["or"], 0)?)
+            }
+        },
+    };
+    let is_name = |word: &&String| !AROUND.contains(&word.as_str());
+    let mut one: Vec<&str> = words[start..middle]
+        .iter()
+        .rev()
+        .take_while(is_name)
+        .take(SIDE_WORDS_MAX)
+        .map(String::as_str)
+        .collect();
+    one.reverse();
+    let other: Vec<&str> = words[middle + 1..]
+        .iter()
+        .skip_while(|word| !is_name(word))
+        .take_while(is_name)
+        .take(SIDE_WORDS_MAX)
+        .map(String::as_str)
+        .collect();
+    (!one.is_empty() && !other.is_empty()).then(|| [one.join(" "), other.join(" ")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_question_give_its_shape() {
+        let now = Timestamp::parse("2026-10-02T09:30:00Z").unwrap();
+        for (name, questions) in [
+            (
+                "latest",
+                &[
+                    "What is the current retry limit?",
+                    "which database do we use now?",
+                    "what was the most recent release about",
+                    "where are uploads stored at the moment?",
+                ][..],
+            ),
+            (
+                "as-of",
+                &[
+                    "which database was it in March?",
+                    "as of 2026-03-31, where are carts stored",
+                    "what did the cache use back in June?",
+                ],
+            ),
+            (
+                "list",
+                &[
+                    "How many services use Redis?",
+                    "list the open tasks",
+                    "what are our deploy steps?",
+                    "which tests cover all the currencies?",
+                ],
+            ),
+            (
+                "preference",
+                &[
+                    "Which test runner does the user prefer?",
+                    "how do I like commit messages written?",
+                ],
+            ),
+            (
+                "recommendation",
+                &[
+                    "What should we use for caching?",
+                    "can you recommend a parser",
+                    "best way to retry?",
+                ],
+            ),
+            (
+                "comparison",
+                &[
+                    "Redis vs Valkey",
+                    "what is the difference between unit tests and journeys?",
+                    "compare the old parser with the new parser",
+                    "should we use Helm or Kustomize?",
+                ],
+            ),
+        ] {
+            for question in questions {
+                let shape = QueryShape::of(question, now);
+                assert_eq!(shape.as_ref().map(QueryShape::name), Some(name), "{question}");
+            }
+        }
+        for plain in [
+            "why cents",
+            "find files in the current directory",
+            "What is the current directory of the runner?",
+            "error: expected one of `;` or `}`, what now",
+            "how are amounts kept?",
+            "what did the user say about 2026-03-05?",
+            "what was it in 2027?",
+            "",
+        ] {
+            assert_eq!(QueryShape::of(plain, now), None, "{plain}");
+        }
+    }
+
+    #[test]
+    fn a_comparison_has_the_names_of_both_sides() {
+        let now = Timestamp(0);
+        for (question, one, other) in [
+            ("Redis vs. Valkey for carts", "redis", "valkey"),
+            (
+                "What is the difference between the old parser and the new parser?",
+                "old parser",
+                "new parser",
+            ),
+            ("should we use Helm or Kustomize?", "helm", "kustomize"),
+        ] {
+            let expected = Some(QueryShape::Comparison([one.into(), other.into()]));
+            assert_eq!(QueryShape::of(question, now), expected, "{question}");
+        }
+        let march = QueryShape::as_of("where was it in March 2026?", Timestamp(1_790_000_000_000));
+        assert_eq!(march.map(Timestamp::date), Some("2026-03-31".to_owned()));
+    }
+}
