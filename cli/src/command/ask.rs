@@ -112,6 +112,7 @@ impl Citation {
             () if hit.superseded && hit.undecided.is_empty() => ", replaced since",
             () if !hit.undecided.is_empty() => ", contradicted by another note",
             () if hit.draft => ", not confirmed",
+            () if hit.from_repository => ", from the repository",
             () => "",
         };
         let kind = if is_memory { hit.kind.name() } else { passage::speaker(&hit) };

@@ -94,8 +94,9 @@ fn every_question_of_the_fixture_finds_its_sources() {
         let wanted = expected["sources"].as_array().unwrap();
         assert_eq!(sources.is_empty(), wanted.is_empty(), "{question}: {sources:?}");
         for source in wanted {
-            let first = &sources[..sources.len().min(3)];
-            assert!(first.contains(&source.as_str().unwrap()), "{question}: {sources:?}");
+            let first = if expected["shape"] == "list" { sources.len() } else { 3 };
+            let mut first = sources.iter().take(first);
+            assert!(first.any(|found| found == source), "{question}: {sources:?}");
         }
     }
 }

@@ -119,7 +119,7 @@ fn examples_run(name: &str, (machine, id): &(Machine, String)) {
             "config llm ollama" | "config llm openai" | "config llm claude" => &[0, 1],
             "watch" => &[124],
             // These may find nothing here.
-            "search" | "fixes" | "resume" | "list" | "log" => &[0, 1],
+            "search" | "ask" | "fixes" | "resume" | "list" | "log" => &[0, 1],
             // The other programs are scripts here.
             "doctor" => &[0, 6],
             _ => &[0],
