@@ -210,9 +210,7 @@ impl Conversation<'_> {
         // A first line that is a question needs no context.
         let is_plain = self.turns.is_empty() && line.ends_with('?');
         let meant = match &mut self.model {
-            Ok(model) if !is_plain => {
-                model.complete(&self.turns, line).map_err(|problem| Failure::new(problem))?
-            }
+            Ok(model) if !is_plain => model.complete(&self.turns, line).map_err(Failure::new)?,
             Ok(_) | Err(_) => TypedLine::Question(line.to_owned()),
         };
         match meant {

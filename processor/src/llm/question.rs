@@ -98,7 +98,7 @@ impl LanguageModel {
         let today = format!("Today is {}.", self.now.date());
         let redactor = self.redactor.clone();
         let shown = joined(&[&listed, &question]);
-        let masked = self.masked(&shown).map_err(|fault| self.told(&fault))?;
+        let masked = self.masked(&shown).map_err(|fault| self.describe(&fault))?;
         let texts = parts(masked.as_ref().map_or(&shown, |masked| &masked.text));
         let note = noted(masked.as_ref(), &today);
         let asked = ask::question(&texts[0], &texts[1], &note).within(self.room.answer_tokens);
@@ -120,9 +120,11 @@ impl LanguageModel {
         };
         let given = self.put(&asked, Some(&mut hear));
         match given {
-            Err(fault) => Err(self.told(&fault)),
+            Err(fault) => Err(self.describe(&fault)),
             Ok(_) if arriving.is_in_list => Ok(answer),
-            Ok(_) => Err(self.told(&ModelFault::Answer("it is no list of statements".to_owned()))),
+            Ok(_) => {
+                Err(self.describe(&ModelFault::Answer("it is no list of statements".to_owned())))
+            }
         }
     }
 
@@ -142,11 +144,11 @@ impl LanguageModel {
         }
         let shown = joined(&[&conversation, cut(line, QUESTION_CHARS_MAX)]);
         let shown = self.redactor.redact(&shown).into_owned();
-        let masked = self.masked(&shown).map_err(|fault| self.told(&fault))?;
+        let masked = self.masked(&shown).map_err(|fault| self.describe(&fault))?;
         let texts = parts(masked.as_ref().map_or(&shown, |masked| &masked.text));
         let asked = ask::typed(&texts[0], &texts[1], &noted(masked.as_ref(), ""));
         let asked = asked.within(self.room.answer_tokens);
-        let given = self.put(&asked, None).map_err(|fault| self.told(&fault))?;
+        let given = self.put(&asked, None).map_err(|fault| self.describe(&fault))?;
         let restored = masked.as_ref().map_or(given.clone(), |masked| masked.restore(&given));
         let redacted = self.redactor.redact(&restored);
         let json = redacted.find('{').zip(redacted.rfind('}'));
@@ -179,7 +181,7 @@ impl LanguageModel {
         .collect()
     }
 
-    fn told(&self, fault: &ModelFault) -> String {
+    fn describe(&self, fault: &ModelFault) -> String {
         format!("{}: {fault}", self.name())
     }
 }

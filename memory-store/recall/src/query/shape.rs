@@ -45,160 +45,68 @@ impl fmt::Display for QueryShape {
 }
 
 /// Words with which a question or a request begins.
-const BEGINNINGS: [&str; 36] = [
-    "what",
-    "what's",
-    "which",
-    "who",
-    "whose",
-    "where",
-    "when",
-    "why",
-    "how",
-    "do",
-    "does",
-    "did",
-    "is",
-    "are",
-    "was",
-    "were",
-    "can",
-    "could",
-    "should",
-    "would",
-    "will",
-    "has",
-    "have",
-    "tell",
-    "show",
-    "list",
-    "give",
-    "remind",
-    "compare",
-    "count",
-    "enumerate",
-    "any",
-    "suggest",
-    "recommend",
-    "in",
-    "as",
-];
+const BEGINNINGS: &str = "what, what's, which, who, whose, where, when, why, how, do, does, did, is, are, was, were, can, \
+    could, should, would, will, has, have, tell, show, list, give, remind, compare, count, enumerate, \
+    any, suggest, recommend, in, as";
 /// Phrases that ask for the latest value.
-const LATEST: [&str; 11] = [
-    "latest",
-    "newest",
-    "current",
-    "currently",
-    "nowadays",
-    "presently",
-    "most recent",
-    "most recently",
-    "right now",
-    "these days",
-    "at the moment",
-];
-/// Nouns after "current" that are a place or a thing of the moment, not a value that changed.
-const CURRENT_PLACES: [&str; 11] = [
-    "directory",
-    "folder",
-    "dir",
-    "working",
-    "user",
-    "file",
-    "line",
-    "path",
-    "process",
-    "shell",
-    "thread",
-];
+const LATEST: &str = "latest, newest, current, currently, nowadays, presently, most recent, most recently, right now, \
+    these days, at the moment";
+/// The same words about a place or a thing of the moment, which is no value that changed.
+const PLACES: &str = "current directory, current folder, current dir, current working, current user, current file, \
+    current line, current path, current process, current shell, current thread";
 /// Phrases that ask for a list or a number.
-const LIST: [&str; 9] = [
-    "how many",
-    "what are",
-    "which are",
-    "all the",
-    "all of",
-    "all our",
-    "all my",
-    "every",
-    "list of",
-];
+const LIST: &str =
+    "how many, what are, which are, all the, all of, all our, all my, every, list of";
 /// First words that ask for a list or a number.
-const LIST_BEGINNINGS: [&str; 3] = ["list", "count", "enumerate"];
+const LIST_BEGINNINGS: &str = "list, count, enumerate";
 /// Phrases that ask for a preference.
-const PREFERENCE: [&str; 16] = [
-    "prefer",
-    "prefers",
-    "preferred",
-    "preference",
-    "preferences",
-    "favourite",
-    "favorite",
-    "i like",
-    "we like",
-    "i want",
-    "we want",
-    "user like",
-    "user want",
-    "my style",
-    "our style",
-    "our conventions",
-];
+const PREFERENCE: &str = "prefer, prefers, preferred, preference, preferences, favourite, favorite, i like, we like, i want, \
+    we want, user like, user want, my style, our style, our conventions";
 /// Phrases that ask for a recommendation.
-const RECOMMENDATION: [&str; 13] = [
-    "recommend",
-    "recommended",
-    "recommendation",
-    "recommendations",
-    "suggest",
-    "suggestions",
-    "advise",
-    "advice",
-    "should i",
-    "should we",
-    "best way",
-    "best option",
-    "any tips",
-];
+const RECOMMENDATION: &str = "recommend, recommended, recommendation, recommendations, suggest, suggestions, advise, advice, \
+    should i, should we, best way, best option, any tips";
 /// Phrases before a time that ask for the state at that time.
-const AS_OF: [&str; 4] = ["as of", "back in", "back on", "back at"];
+const AS_OF: &str = "as of, back in, back on, back at";
+/// Words between compared names, before them, and of a choice between names.
+const VERSUS: &str = "vs, versus";
+const COMPARED: &str = "compare, comparing, difference between, differences between, differ";
+const CHOICE: &str = "better, prefer, choose, rather, should";
 /// Words that are no part of a compared name.
-const AROUND: [&str; 28] = [
-    "a", "an", "the", "our", "my", "using", "use", "with", "for", "is", "are", "was", "do", "does",
-    "did", "we", "i", "better", "of", "in", "on", "to", "and", "what", "which", "how", "why",
-    "about",
-];
+const AROUND: &str = "not, a, an, the, our, my, using, use, with, for, is, are, was, do, does, did, we, i, better, of, in, on, \
+    to, and, what, which, how, why, about";
 
 impl QueryShape {
     /// Returns the shape of a question; `None` if it has none, or the text is no question.
     pub fn of(text: &str, now: Timestamp) -> Option<Self> {
-        let words = words(text);
-        let first = words.first().map(String::as_str)?;
-        let is_question = BEGINNINGS.contains(&first) || text.trim_end().ends_with('?');
-        if words.len() > WORDS_MAX || !is_question && !words.iter().any(|word| is_versus(word)) {
+        let words: Vec<String> = text
+            .split_whitespace()
+            .map(|it| it.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+            .filter(|word| !word.is_empty())
+            .take(WORDS_MAX + 1)
+            .collect();
+        let (first, last) = (words.first()?.as_str(), words.last()?.as_str());
+        // Each word has a space on both sides.
+        let spaced = format!(" {} ", words.join(" "));
+        let has = |phrases: &str| phrases.split(", ").any(|it| spaced.contains(&format!(" {it} ")));
+        let begins = |list: &str| list.split(", ").any(|word| word == first);
+        let is_question = begins(BEGINNINGS) || text.trim_end().ends_with('?') || has(VERSUS);
+        if words.len() > WORDS_MAX || !is_question {
             return None;
         }
-        let has = |phrases: &[&str]| phrases.iter().any(|phrase| place(&words, phrase).is_some());
-        if let Some(sides) = sides(&words) {
+        if let Some(sides) = sides(&spaced, has(CHOICE)) {
             return Some(Self::Comparison(sides));
         }
-        let was = words.iter().take(4).any(|word| word == "was" || word == "were");
-        if has(&AS_OF) || was {
+        if has(AS_OF) || words.iter().take(4).any(|word| word == "was" || word == "were") {
             let named = time_expression::find(text, now).and_then(|named| named.span.to);
             if let Some(at) = named.map(|to| Timestamp(to.0 - 1)).filter(|at| *at <= now) {
                 return Some(Self::AsOf(at));
             }
         }
-        let is_place = place(&words, "current")
-            .and_then(|at| words.get(at + 1))
-            .is_some_and(|next| CURRENT_PLACES.contains(&next.as_str()));
         match () {
-            () if LIST_BEGINNINGS.contains(&first) || has(&LIST) => Some(Self::List),
-            () if has(&LATEST) && !is_place || words.last().is_some_and(|word| word == "now") => {
-                Some(Self::Latest)
-            }
-            () if has(&PREFERENCE) => Some(Self::Preference),
-            () if has(&RECOMMENDATION) => Some(Self::Recommendation),
+            () if begins(LIST_BEGINNINGS) || has(LIST) => Some(Self::List),
+            () if last == "now" || has(LATEST) && !has(PLACES) => Some(Self::Latest),
+            () if has(PREFERENCE) => Some(Self::Preference),
+            () if has(RECOMMENDATION) => Some(Self::Recommendation),
             () => None,
         }
     }
@@ -224,60 +132,24 @@ impl QueryShape {
     }
 }
 
-/// Returns the words in lower case, without punctuation around them.
-fn words(text: &str) -> Vec<String> {
-    let trimmed = text
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_').to_lowercase());
-    trimmed.filter(|word| !word.is_empty()).collect()
-}
-
-/// Returns the index of the first word of a phrase.
-fn place(words: &[String], phrase: &str) -> Option<usize> {
-    let phrase: Vec<&str> = phrase.split(' ').collect();
-    words.windows(phrase.len()).position(|part| part.iter().zip(&phrase).all(|(a, b)| a == b))
-}
-
-fn is_versus(word: &str) -> bool {
-    matches!(word, "vs" | "versus")
-}
-
 /// Returns the two compared names: "A vs B", "difference between A and B", "compare A with B", "A or B" of a choice.
-fn sides(words: &[String]) -> Option<[String; 2]> {
-    let at = |names: &[&str], from: usize| {
-        let rest = words.get(from..)?;
-        rest.iter().position(|word| names.contains(&word.as_str())).map(|at| at + from)
+fn sides(spaced: &str, is_choice: bool) -> Option<[String; 2]> {
+    let split = |text: &str, list: &str| {
+        let splits = list.split(", ").filter_map(|it| text.split_once(&format!(" {it} ")));
+        let first = splits.min_by_key(|(before, _)| before.len());
+        first.map(|(before, after)| (format!("{before} "), format!(" {after}")))
     };
-    let compares = at(&["compare", "comparing", "difference", "differences", "differ"], 0);
-    let (start, middle) = match at(&["vs", "versus"], 0) {
-        Some(middle) => (0, middle),
-        None => match compares {
-            Some(begin) => {
-                let start = at(&["between"], begin).unwrap_or(begin) + 1;
-                (start, at(&["and", "with", "to", "from"], start)?)
-            }
-            None => {
-                at(&["better", "prefer", "choose", "rather", "should"], 0)?;
-                (0, at(&["or"], 0)?)
-            }
-        },
+    let (one, other) = match (split(spaced, VERSUS), split(spaced, COMPARED)) {
+        (Some(sides), _) => sides,
+        (None, Some((_, compared))) => split(&compared, "and, with, to, from")?,
+        (None, None) => split(spaced, "or").filter(|_| is_choice)?,
     };
-    let is_name = |word: &&String| !AROUND.contains(&word.as_str());
-    let mut one: Vec<&str> = words[start..middle]
-        .iter()
-        .rev()
-        .take_while(is_name)
-        .take(SIDE_WORDS_MAX)
-        .map(String::as_str)
-        .collect();
+    let is_name = |word: &&str| AROUND.split(", ").all(|around| around != *word);
+    let mut one: Vec<&str> =
+        one.split_whitespace().rev().take_while(is_name).take(SIDE_WORDS_MAX).collect();
     one.reverse();
-    let other: Vec<&str> = words[middle + 1..]
-        .iter()
-        .skip_while(|word| !is_name(word))
-        .take_while(is_name)
-        .take(SIDE_WORDS_MAX)
-        .map(String::as_str)
-        .collect();
+    let other = other.split_whitespace().skip_while(|word| !is_name(word));
+    let other: Vec<&str> = other.take_while(is_name).take(SIDE_WORDS_MAX).collect();
     (!one.is_empty() && !other.is_empty()).then(|| [one.join(" "), other.join(" ")])
 }
 
