@@ -67,6 +67,8 @@ fn an_answer_streams_with_its_sources() {
         (&asked["stream"], asked["format"]["type"].as_str()),
         (&json!(true), Some("object"))
     );
+    let number = &asked["format"]["properties"]["statements"]["items"]["properties"]["sources"];
+    assert_eq!(number["items"]["enum"], json!([1, 2]));
     let text = asked["messages"][1]["content"].as_str().unwrap();
     assert!(text.contains("[1] fact, 2026-05-02: Carts are stored in Valk"), "{text}");
     assert!(text.contains("Today is 2026-09-") && text.ends_with(QUESTION), "{text}");

@@ -333,26 +333,6 @@ impl AddArgs {
         Ok(words.get(chosen).map_or(NeighbourWord::Both, |(word, _)| *word))
     }
 
-    /// Returns the arguments for a fact in one sentence.
-    pub fn of_title(title: &str) -> Self {
-        Self {
-            title: title.to_owned(),
-            kind: Kind::Fact,
-            body: String::new(),
-            tag: Vec::new(),
-            path: Vec::new(),
-            fact: Vec::new(),
-            relation: Vec::new(),
-            topic: None,
-            agent: None,
-            user: false,
-            pin: false,
-            supersedes: Vec::new(),
-            both: false,
-            write: WriteOptions { yes: false, dry_run: false, json: false },
-        }
-    }
-
     fn memory(&self, stores: &Stores) -> Result<Memory> {
         let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if title.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, Write};
 
-use clap::Args;
+use clap::{Args, Parser as _};
 use memory_store::mode::Mode;
 use memory_store::recall::{Collection, Hit, QueryShape, Search, Tier};
 use memory_store::text::excerpt;
@@ -10,9 +10,9 @@ use memory_store::{MemoryId, Timestamp};
 use processor::llm::question::{Answer, QuestionSource, Statement, TypedLine};
 use processor::llm::{LanguageModel, Surroundings, usage};
 use serde::Serialize;
+use serde_json::json;
 
-use super::add::{self, AddArgs};
-use super::search;
+use super::{add, search};
 use crate::ask;
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -46,28 +46,6 @@ pub struct AskArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-/// An answer, as printed by `--json`.
-#[derive(Serialize)]
-struct AnswerView<'a> {
-    question: &'a str,
-    /// The question, understandable without the conversation.
-    resolved: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shape: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    as_of: Option<Timestamp>,
-    known: bool,
-    /// The statements with the numbers of their sources; `null` without an answer of the model.
-    answer: Option<String>,
-    statements: &'a [Statement],
-    /// Number of statements that no source showed.
-    dropped: usize,
-    /// The cited sources, or all without an answer.
-    citations: Vec<&'a Citation>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<&'a str>,
 }
 
 /// A source.
@@ -229,7 +207,10 @@ impl Conversation<'_> {
         let world = &self.stores.world;
         self.turns.push((text.to_owned(), String::new()));
         if ask::confirm(world, &format!("Save as a memory: \"{}\"?", plain(text)), true)? {
-            return add::run(&AddArgs::of_title(text), world, out);
+            let typed = super::Args::parse_from(["throughline", "add", "--", text]);
+            if let Some(super::Command::Add(args)) = &typed.command {
+                return add::run(args, world, out);
+            }
         }
         let text = installation::word(text);
         writeln!(out, "Not saved. `throughline add {}` saves it.", plain(&text))?;
@@ -242,7 +223,11 @@ impl Conversation<'_> {
         let named = as_of(self.args.as_of.as_deref(), world.now)?;
         let at = named.or_else(|| QueryShape::as_of(resolved, world.now));
         let (sources, shape) = self.sources(resolved, at)?;
-        let shown: Vec<QuestionSource> = sources.iter().map(|it| it.to_source()).collect();
+        let shown = sources.iter().map(|source| QuestionSource {
+            label: source.label.clone(),
+            text: source.text.clone(),
+        });
+        let shown: Vec<QuestionSource> = shown.collect();
         let json = self.args.json;
         let mut told = Ok(());
         let answered = match &mut self.model {
@@ -263,22 +248,23 @@ impl Conversation<'_> {
         let text: Vec<String> = statements.iter().map(cited).collect();
         let dropped = answer.map_or(0, |answer| answer.dropped);
         if json {
-            let view = AnswerView {
-                question: typed,
-                resolved,
-                shape: shape.as_ref().map(QueryShape::name),
-                as_of: at,
-                known: !statements.is_empty(),
-                answer: answer.map(|_| text.join(" ")),
-                statements,
-                dropped,
-                citations,
-                problem: answered.as_ref().err().map(String::as_str),
-            };
+            let view = json!({
+                "question": typed,
+                "resolved": resolved,
+                "shape": shape.as_ref().map(QueryShape::name),
+                "as_of": at,
+                "known": !statements.is_empty(),
+                // Without an answer of the model, all sources are listed.
+                "answer": answer.map(|_| text.join(" ")),
+                "statements": statements,
+                "dropped": dropped,
+                "citations": citations,
+                "problem": answered.as_ref().err(),
+            });
             view::json(&view, out)?;
         } else {
             if let Some(shape) = &shape {
-                view::remark(paint(QUIET, plain(&format!("Question of the shape {shape}."))));
+                view::remark(paint(QUIET, plain(&format!("This asks for {shape}."))));
             }
             if dropped > 0 {
                 let left = view::plural(dropped, "sentence");
@@ -325,12 +311,6 @@ impl Conversation<'_> {
         let all = facts.into_iter().map(Citation::of_fact).chain(hits);
         let numbered = (1..).zip(all).map(|(n, source)| Citation { n, ..source });
         Ok((numbered.collect(), recalled.shape))
-    }
-}
-
-impl Citation {
-    fn to_source(&self) -> QuestionSource {
-        QuestionSource { label: self.label.clone(), text: self.text.clone() }
     }
 }
 

@@ -446,7 +446,7 @@ fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
         view::on_stderr(format_args!("{} {}", paint(CARE, "degraded:"), plain(degraded)));
     }
     if let Some(shape) = &recalled.shape {
-        view::remark(paint(QUIET, plain(&format!("Question of the shape {shape}."))));
+        view::remark(paint(QUIET, plain(&format!("This asks for {shape}."))));
     }
     for note in &recalled.notes {
         view::remark(paint(QUIET, plain(note)));

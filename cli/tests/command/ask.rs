@@ -114,7 +114,7 @@ fn an_answer_has_numbered_sources_and_none_that_was_invented() {
     );
     assert!(!said.stdout.contains("Oracle") && said.stdout.contains("zzzz02"), "{}", said.stdout);
     assert!(
-        said.stderr.contains("latest value") && said.stderr.contains("1 sentence"),
+        said.stderr.contains("the latest value") && said.stderr.contains("1 sentence"),
         "{}",
         said.stderr
     );

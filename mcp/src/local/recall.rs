@@ -168,7 +168,7 @@ impl Local {
         recalled.stale |= more.stale;
         recalled.held_back |= more.held_back;
         let mut notes = std::mem::take(&mut recalled.notes);
-        notes.extend(more.shape.map(|shape| format!("Question of the shape {shape}.")));
+        notes.extend(more.shape.map(|shape| format!("The query asks for {shape}.")));
         for note in more.notes {
             if !notes.contains(&note) {
                 notes.push(note);

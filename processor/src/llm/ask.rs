@@ -10,7 +10,7 @@ use memory_store::memory::EntityType;
 use regex::Regex;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Version of instructions and forms: cached answers of another version are not used.
 pub const VERSION: u32 = 8;
@@ -322,11 +322,16 @@ struct StatementForm {
     sources: Vec<u32>,
 }
 
-/// Returns a person's question with numbered sources.
-pub fn question(sources: &str, question: &str, note: &str) -> ModelQuestion {
+/// Returns a person's question with `count` numbered sources. The form of the answer permits no other numbers.
+pub fn question(sources: &str, count: usize, question: &str, note: &str) -> ModelQuestion {
     let mut text = format!("The sources:\n\n<sources>\n{}</sources>\n\n", fenced(sources));
     end(&mut text, note, &format!("The question: {}", fenced(question)));
-    ModelQuestion { instructions: QUESTION, text, form: schema::<AnswerForm>() }
+    let mut form = schema::<AnswerForm>();
+    if let Some(number) = form.pointer_mut("/properties/statements/items/properties/sources/items")
+    {
+        *number = json!({"type": "integer", "enum": (1..=count).collect::<Vec<_>>()});
+    }
+    ModelQuestion { instructions: QUESTION, text, form }
 }
 
 /// Instructions for completing a typed line.

@@ -101,7 +101,8 @@ impl LanguageModel {
         let masked = self.masked(&shown).map_err(|fault| self.describe(&fault))?;
         let texts = parts(masked.as_ref().map_or(&shown, |masked| &masked.text));
         let note = noted(masked.as_ref(), &today);
-        let asked = ask::question(&texts[0], &texts[1], &note).within(self.room.answer_tokens);
+        let asked = ask::question(&texts[0], sources.len(), &texts[1], &note);
+        let asked = asked.within(self.room.answer_tokens);
         let (mut answer, mut arriving) = (Answer::default(), ArrivingStatements::default());
         let mut hear = |part: &str| {
             arriving.text.push_str(part);

@@ -199,7 +199,7 @@ fn show(
         show_scores(traced, detail, out)?;
     }
     if let Some(shape) = &recalled.shape {
-        let told = format!("`throughline search` takes it for a question of the shape {shape}.");
+        let told = format!("In `throughline search` this asks for {shape}.");
         writeln!(out, "{}", paint(QUIET, plain(&told)))?;
     }
     if !detail.scores && !recalled.trace.is_empty() {

@@ -34,12 +34,12 @@ impl fmt::Display for QueryShape {
     /// Writes the name with the effect.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Latest => write!(f, "latest value: newest first"),
-            Self::AsOf(at) => write!(f, "as of {}: what was recorded and in force then", at.date()),
-            Self::List => write!(f, "list: more results, of more sessions"),
-            Self::Preference => write!(f, "preference: wishes first"),
-            Self::Recommendation => write!(f, "recommendation: few of each kind"),
-            Self::Comparison([one, other]) => write!(f, "comparison: both {one} and {other}"),
+            Self::Latest => write!(f, "the latest value: newest first"),
+            Self::AsOf(at) => write!(f, "the state as of {}: no later result", at.date()),
+            Self::List => write!(f, "a list: more results, of more sessions"),
+            Self::Preference => write!(f, "a preference: wishes first"),
+            Self::Recommendation => write!(f, "a recommendation: few of each kind first"),
+            Self::Comparison([one, other]) => write!(f, "a comparison: both {one} and {other}"),
         }
     }
 }
