@@ -10,6 +10,9 @@ use memory_store_base::time::Timestamp;
 
 /// Maximum number of words of a question; longer texts are errors or prose.
 const WORDS_MAX: usize = 40;
+/// Maximum number of words of a question for a latest value, a preference or a recommendation. In longer ones, such
+/// words often belong to a circumstance.
+const SHORT_WORDS_MAX: usize = 16;
 /// Maximum number of words on each side of a comparison.
 const SIDE_WORDS_MAX: usize = 3;
 
@@ -57,6 +60,8 @@ const PLACES: &str = "current directory, current folder, current dir, current wo
 /// Phrases that ask for a list or a number.
 const LIST: &str =
     "how many, what are, which are, all the, all of, all our, all my, every, list of";
+/// Phrases that ask for a duration instead.
+const DURATIONS: &str = "how many days, how many weeks, how many months, how many years, how many hours, how many minutes";
 /// First words that ask for a list or a number.
 const LIST_BEGINNINGS: &str = "list, count, enumerate";
 /// Phrases that ask for a preference.
@@ -102,8 +107,10 @@ impl QueryShape {
                 return Some(Self::AsOf(at));
             }
         }
+        let is_list = begins(LIST_BEGINNINGS) || has(LIST) && !has(DURATIONS);
         match () {
-            () if begins(LIST_BEGINNINGS) || has(LIST) => Some(Self::List),
+            () if is_list => Some(Self::List),
+            () if words.len() > SHORT_WORDS_MAX => None,
             () if last == "now" || has(LATEST) && !has(PLACES) => Some(Self::Latest),
             () if has(PREFERENCE) => Some(Self::Preference),
             () if has(RECOMMENDATION) => Some(Self::Recommendation),
@@ -223,6 +230,8 @@ mod tests {
             "What is the current directory of the runner?",
             "error: expected one of `;` or `}`, what now",
             "how are amounts kept?",
+            "how many days passed between the two releases?",
+            "Considering our current limits of uploads and of the proxy, why did the import of videos fail on Friday?",
             "what did the user say about 2026-03-05?",
             "what was it in 2027?",
             "",
