@@ -187,11 +187,10 @@ impl Conversation<'_> {
     fn hear(&mut self, line: &str, out: &mut dyn Write) -> Result {
         // A first line that is a question needs no context.
         let is_plain = self.turns.is_empty() && line.ends_with('?');
-        let meant = match &mut self.model {
-            Ok(model) if !is_plain => model.complete(&self.turns, line).map_err(Failure::new)?,
-            Ok(_) | Err(_) => TypedLine::Question(line.to_owned()),
-        };
-        match meant {
+        let model = self.model.as_mut().ok().filter(|_| !is_plain);
+        // If the model fails, the question about the line fails, too, and prints the reason.
+        let meant = model.and_then(|model| model.complete(&self.turns, line).ok());
+        match meant.unwrap_or_else(|| TypedLine::Question(line.to_owned())) {
             TypedLine::Question(resolved) => {
                 if resolved != line && !self.args.json {
                     view::remark(paint(QUIET, plain(&format!("Asked: {resolved}"))));
@@ -272,7 +271,7 @@ impl Conversation<'_> {
             }
             match answered {
                 Ok(_) if statements.is_empty() => writeln!(out, "{NOT_KNOWN}")?,
-                Err(_) => writeln!(out, "{}", paint(STRONG, "Sources, without an answer:"))?,
+                Err(_) => writeln!(out, "{}", paint(STRONG, "Sources found:"))?,
                 Ok(_) => {}
             }
             citations.iter().try_for_each(|it| it.show(resolved, out))?;

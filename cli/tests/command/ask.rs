@@ -138,7 +138,7 @@ fn without_a_model_the_sources_are_printed() {
     let machine = ready();
     let said = machine.run(&["ask", "Where are carts stored?"]);
     assert_eq!(said.code, 1);
-    assert!(said.stdout.starts_with("Sources, without an answer:\n  [1] "), "{}", said.stdout);
+    assert!(said.stdout.starts_with("Sources found:\n  [1] "), "{}", said.stdout);
     assert!(said.stderr.contains("throughline config llm"), "{}", said.stderr);
     let gone = "[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\nhost = \"127.0.0.1:9\"\n";
     let elsewhere = "[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\nhost = \"models.example\"\n";
