@@ -9,12 +9,14 @@ use std::sync::LazyLock;
 
 use memory_store::Timestamp;
 use memory_store::recall::render::clean;
+use memory_store::redact::Redactor;
 use memory_store::text::{excerpt, tokens};
 use memory_store::time::DAY_MS;
 use regex::{Captures, Regex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::answer::ANSWER_BYTES_MAX;
 use super::masks::Masked;
 use super::{LanguageModel, ModelFault, ask, joined, parts};
 
@@ -94,23 +96,22 @@ impl LanguageModel {
         for (number, source) in (1..).zip(&sources) {
             listed.push_str(&format!("[{number}] {}: {}\n", source.label, source.text));
         }
-        let question = self.redactor.redact(cut(question, QUESTION_CHARS_MAX)).into_owned();
-        let today = format!("Today is {}.", self.now.date());
-        let redactor = self.redactor.clone();
-        let shown = joined(&[&listed, &question]);
-        let masked = self.masked(&shown).map_err(|fault| self.describe(&fault))?;
-        let texts = parts(masked.as_ref().map_or(&shown, |masked| &masked.text));
-        let note = noted(masked.as_ref(), &today);
-        let asked = ask::question(&texts[0], sources.len(), &texts[1], &note);
+        let sent = self.outgoing(&[&listed, cut(question, QUESTION_CHARS_MAX)])?;
+        let note = sent.note(&format!("Today is {}.", self.now.date()));
+        let asked = ask::question(&sent.texts[0], sources.len(), &sent.texts[1], &note);
         let asked = asked.within(self.room.answer_tokens);
         let (mut answer, mut arriving) = (Answer::default(), ArrivingStatements::default());
         let mut hear = |part: &str| {
-            arriving.text.push_str(part);
-            while let Some(item) = arriving.next() {
-                let restored = masked.as_ref().map_or(item.clone(), |masked| masked.restore(&item));
-                let is_masked = masked.as_ref().is_some_and(|it| it.is_masked(&restored));
-                let statement = checked(&redactor.redact(&restored), &question, &sources);
-                match statement.filter(|_| !is_masked && answer.statements.len() < STATEMENTS_MAX) {
+            if arriving.text.len() + part.len() <= ANSWER_BYTES_MAX {
+                arriving.text.push_str(part);
+            }
+            // Only the end of a statement can complete one.
+            while part.contains('}')
+                && let Some(item) = arriving.next()
+            {
+                let restored = sent.restored(&item);
+                let statement = restored.and_then(|item| checked(&item, question, &sources));
+                match statement.filter(|_| answer.statements.len() < STATEMENTS_MAX) {
                     Some(statement) => {
                         say(&statement);
                         answer.statements.push(statement);
@@ -143,22 +144,17 @@ impl LanguageModel {
             let answer = excerpt(answer, question, TURN_CHARS_MAX);
             conversation.push_str(&format!("Person: {question}\nAnswer: {answer}\n"));
         }
-        let shown = joined(&[&conversation, cut(line, QUESTION_CHARS_MAX)]);
-        let shown = self.redactor.redact(&shown).into_owned();
-        let masked = self.masked(&shown).map_err(|fault| self.describe(&fault))?;
-        let texts = parts(masked.as_ref().map_or(&shown, |masked| &masked.text));
-        let asked = ask::typed(&texts[0], &texts[1], &noted(masked.as_ref(), ""));
+        let sent = self.outgoing(&[&conversation, cut(line, QUESTION_CHARS_MAX)])?;
+        let asked = ask::typed(&sent.texts[0], &sent.texts[1], &sent.note(""));
         let asked = asked.within(self.room.answer_tokens);
         let given = self.put(&asked, None).map_err(|fault| self.describe(&fault))?;
-        let restored = masked.as_ref().map_or(given.clone(), |masked| masked.restore(&given));
-        let redacted = self.redactor.redact(&restored);
-        let json = redacted.find('{').zip(redacted.rfind('}'));
-        let json = json.and_then(|(start, end)| redacted.get(start..=end));
+        let given = sent.restored(&given).unwrap_or_default();
+        let json = given.find('{').zip(given.rfind('}'));
+        let json = json.and_then(|(start, end)| given.get(start..=end));
         let fields: Value = serde_json::from_str(json.unwrap_or_default()).unwrap_or_default();
         let text = clean(fields["text"].as_str().unwrap_or_default());
-        let is_masked = masked.as_ref().is_some_and(|masked| masked.is_masked(&text));
-        // An empty or lost text leaves the line as it was typed.
-        let is_usable = !text.is_empty() && !is_masked && text.len() <= QUESTION_CHARS_MAX;
+        // An unusable text leaves the line as it was typed.
+        let is_usable = !text.is_empty() && text.len() <= QUESTION_CHARS_MAX;
         let text = if is_usable { text } else { line.to_owned() };
         Ok(match fields["kind"].as_str() {
             Some("statement") => TypedLine::Statement(text),
@@ -182,6 +178,14 @@ impl LanguageModel {
         .collect()
     }
 
+    /// Redacts texts, and masks them for another machine.
+    fn outgoing(&mut self, texts: &[&str]) -> Result<OutgoingTexts, String> {
+        let shown = self.redactor.redact(&joined(texts)).into_owned();
+        let masked = self.masked(&shown).map_err(|fault| self.describe(&fault))?;
+        let texts = parts(masked.as_ref().map_or(&shown, |masked| &masked.text));
+        Ok(OutgoingTexts { texts, masked, redactor: self.redactor.clone() })
+    }
+
     fn describe(&self, fault: &ModelFault) -> String {
         format!("{}: {fault}", self.name())
     }
@@ -192,10 +196,27 @@ fn cut(text: &str, chars_max: usize) -> &str {
     text.char_indices().nth(chars_max).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns the notes of a question: about its masks, and `other`.
-fn noted(masked: Option<&Masked>, other: &str) -> String {
-    let note = masked.map(Masked::note).unwrap_or_default();
-    [other, &note].iter().filter(|it| !it.is_empty()).copied().collect::<Vec<_>>().join("\n")
+/// Texts of a question as they are sent.
+struct OutgoingTexts {
+    texts: Vec<String>,
+    masked: Option<Masked>,
+    redactor: Redactor,
+}
+
+impl OutgoingTexts {
+    /// Returns a note, and the one about masks if there are any.
+    fn note(&self, other: &str) -> String {
+        let note = self.masked.as_ref().map(Masked::note).unwrap_or_default();
+        format!("{other}\n{note}").trim().to_owned()
+    }
+
+    /// Returns JSON of the answer with its masks restored, and redacted like any text from outside; `None` if a mask
+    /// remains.
+    fn restored(&self, json: &str) -> Option<String> {
+        let restored = self.masked.as_ref().map_or(json.to_owned(), |masked| masked.restore(json));
+        let is_masked = self.masked.as_ref().is_some_and(|masked| masked.is_masked(&restored));
+        (!is_masked).then(|| self.redactor.redact(&restored).into_owned())
+    }
 }
 
 /// An answer in JSON that arrives in parts.
@@ -415,10 +436,10 @@ mod tests {
             let mask = question.text.split_whitespace().find(is_mask).unwrap_or_default();
             let (changed, _) = mask.split_at(mask.len() - 1);
             let statement = |mask: &str| serde_json::json!({"text": format!("Ask {mask} first."), "sources": [1]});
-            let answer = serde_json::json!({
-                "kind": "question", "text": format!("Is it {mask}?"),
-                "statements": [statement(mask), statement(changed)],
-            });
+            let answer = match question.text.contains("<sources>") {
+                true => serde_json::json!({"statements": [statement(mask), statement(changed)]}),
+                false => serde_json::json!({"kind": "question", "text": format!("Is it {mask}?")}),
+            };
             ModelReply { answer: Ok(answer.to_string()), usage: Usage::default() }
         }
     }
