@@ -4,6 +4,7 @@
 //! without a source that was sent, or without any word of its sources, is dropped. Numbers of days and sums are computed
 //! here, because models compute badly.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -62,6 +63,12 @@ pub struct Answer {
     pub dropped: usize,
 }
 
+impl Answer {
+    fn has(&self, statement: &Statement) -> bool {
+        self.statements.iter().any(|known| known.text == statement.text)
+    }
+}
+
 /// A line of a conversation, understandable without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypedLine {
@@ -97,7 +104,8 @@ impl LanguageModel {
             listed.push_str(&format!("[{number}] {}: {}\n", source.label, source.text));
         }
         let sent = self.outgoing(&[&listed, cut(question, QUESTION_CHARS_MAX)])?;
-        let note = sent.note(&format!("Today is {}.", self.now.date()));
+        let today = format!("Today is {}.", self.now.date());
+        let (note, given) = (sent.note(&today), format!("{question} {today}"));
         let asked = ask::question(&sent.texts[0], sources.len(), &sent.texts[1], &note);
         let asked = asked.within(self.room.answer_tokens);
         let (mut answer, mut arriving) = (Answer::default(), ArrivingStatements::default());
@@ -110,8 +118,10 @@ impl LanguageModel {
                 && let Some(item) = arriving.next()
             {
                 let restored = sent.restored(&item);
-                let statement = restored.and_then(|item| checked(&item, question, &sources));
+                let statement = restored.and_then(|item| checked(&item, &given, &sources));
                 match statement.filter(|_| answer.statements.len() < STATEMENTS_MAX) {
+                    // Small models repeat themselves.
+                    Some(statement) if answer.has(&statement) => {}
                     Some(statement) => {
                         say(&statement);
                         answer.statements.push(statement);
@@ -252,8 +262,9 @@ impl ArrivingStatements {
     }
 }
 
-/// Returns a statement with its calculations done and its sources checked; `None` if no source supports it.
-fn checked(json: &str, question: &str, sources: &[QuestionSource]) -> Option<Statement> {
+/// Returns a statement with its calculations done and its sources checked; `None` if no source supports it. `given` is
+/// the rest of what the model was given.
+fn checked(json: &str, given: &str, sources: &[QuestionSource]) -> Option<Statement> {
     let ProposedStatement { text, sources: cited } = serde_json::from_str(json).ok()?;
     let (text, in_text) = without_citations(&clean(cut(&text, STATEMENT_CHARS_MAX)));
     let cited = cited.iter().filter_map(|number| match number {
@@ -265,15 +276,13 @@ fn checked(json: &str, question: &str, sources: &[QuestionSource]) -> Option<Sta
         .filter_map(|number| usize::try_from(number).ok())
         .filter(|number| (1..=sources.len()).contains(number))
         .collect();
-    let shown: Vec<String> = cited
-        .iter()
-        .map(|number| format!("{} {}", sources[number - 1].label, sources[number - 1].text))
-        .collect();
-    let shown = shown.join("\n");
-    if text.is_empty() || cited.is_empty() || !shares_word(&text, &shown) {
+    let shown = cited.iter().map(|number| &sources[number - 1]);
+    let texts: Vec<&str> = shown.clone().map(|source| source.text.as_str()).collect();
+    if text.is_empty() || cited.is_empty() || !shares_word(&text, &texts.join("\n")) {
         return None;
     }
-    let known: BTreeSet<&str> = &numbers(&shown) | &numbers(question);
+    let mut known = numbers(given);
+    shown.for_each(|source| known.extend(&numbers(&source.label) | &numbers(&source.text)));
     let unshown = !numbers(&text).is_subset(&known);
     Some(Statement { text: calculated(&text)?, sources: cited.into_iter().collect(), unshown })
 }
@@ -292,7 +301,8 @@ fn without_citations(text: &str) -> (String, Vec<u64>) {
 /// Returns whether a statement has a word of its sources. One without searchable words, such as "Yes", needs none.
 fn shares_word(text: &str, shown: &str) -> bool {
     let terms = |text: &str| tokens(text).into_iter().map(|token| token.term).collect();
-    let (text, shown): (BTreeSet<String>, BTreeSet<String>) = (terms(text), terms(shown));
+    let text = calls().map_or(Cow::Borrowed(text), |calls| calls.replace_all(text, ""));
+    let (text, shown): (BTreeSet<String>, BTreeSet<String>) = (terms(&text), terms(shown));
     text.is_empty() || !text.is_disjoint(&shown)
 }
 
@@ -302,14 +312,18 @@ fn numbers(text: &str) -> BTreeSet<&str> {
     digits.map(|digits| digits.trim_start_matches('0')).collect()
 }
 
+/// Returns the pattern of calculations.
+fn calls() -> Option<&'static Regex> {
+    static CALLS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\{*\b(days|sum)\(([^()]*)\)\}*(?:\s+days\b)?").ok());
+    CALLS.as_ref()
+}
+
 /// Returns a text in which `days(DATE, DATE)` and `sum(NUMBER, ...)` are replaced by their results with the operands;
 /// `None` if one of them cannot be computed.
 fn calculated(text: &str) -> Option<String> {
-    static CALLS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"\{*\b(days|sum)\(([^()]*)\)\}*(?:\s+days\b)?").ok());
     let mut is_done = true;
-    let calls = CALLS.as_ref()?;
-    let done = calls.replace_all(text, |call: &Captures<'_>| {
+    let done = calls()?.replace_all(text, |call: &Captures<'_>| {
         let operands: Vec<&str> = call[2].split(',').map(str::trim).collect();
         let result = if &call[1] == "days" { days(&operands) } else { sum(&operands) };
         is_done &= result.is_some();
@@ -388,6 +402,7 @@ mod tests {
             r#"{"text": "Carts are in Valkey.", "sources": [3]}"#,
             r#"{"text": "Carts are in Valkey.", "sources": [0, -1]}"#,
             r#"{"text": "The moon is made of cheese.", "sources": [1]}"#,
+            r#"{"text": "It took days(2026-05-02, 2026-05-02) to fly there in 2026.", "sources": [1]}"#,
             r#"{"text": "", "sources": [1]}"#,
             r#"{"sources": [1]}"#,
             r#"{"text": "The limit grew by days(then, now).", "sources": [2]}"#,
