@@ -61,7 +61,7 @@ const PLACES: &str = "current directory, current folder, current dir, current wo
 const LIST: &str =
     "how many, what are, which are, all the, all of, all our, all my, every, list of";
 /// Phrases that ask for a duration instead.
-const DURATIONS: &str = "how many days, how many weeks, how many months, how many years, how many hours, how many minutes";
+const DURATIONS: &str = "how long, how many days, how many weeks, how many months, how many years, how many hours, how many minutes";
 /// First words that ask for a list or a number.
 const LIST_BEGINNINGS: &str = "list, count, enumerate";
 /// Phrases that ask for a preference.
@@ -101,17 +101,18 @@ impl QueryShape {
         if let Some(sides) = sides(&spaced, has(CHOICE)) {
             return Some(Self::Comparison(sides));
         }
-        if has(AS_OF) || words.iter().take(4).any(|word| word == "was" || word == "were") {
-            let named = time_expression::find(text, now).and_then(|named| named.span.to);
-            if let Some(at) = named.map(|to| Timestamp(to.0 - 1)).filter(|at| *at <= now) {
-                return Some(Self::AsOf(at));
-            }
+        let named = time_expression::find(text, now);
+        let end = named.as_ref().and_then(|named| named.span.to).map(|to| Timestamp(to.0 - 1));
+        let is_past = words.iter().take(4).any(|word| word == "was" || word == "were");
+        if let Some(at) = end.filter(|at| *at <= now && (has(AS_OF) || is_past)) {
+            return Some(Self::AsOf(at));
         }
+        let is_latest = last == "now" || has(LATEST) && !has(PLACES) && !has(DURATIONS);
         let is_list = begins(LIST_BEGINNINGS) || has(LIST) && !has(DURATIONS);
         match () {
             () if is_list => Some(Self::List),
             () if words.len() > SHORT_WORDS_MAX => None,
-            () if last == "now" || has(LATEST) && !has(PLACES) => Some(Self::Latest),
+            () if is_latest && named.is_none() => Some(Self::Latest),
             () if has(PREFERENCE) => Some(Self::Preference),
             () if has(RECOMMENDATION) => Some(Self::Recommendation),
             () => None,
@@ -231,6 +232,8 @@ mod tests {
             "error: expected one of `;` or `}`, what now",
             "how are amounts kept?",
             "how many days passed between the two releases?",
+            "how long has the current limit been in force?",
+            "which file did the latest import of 2026-05-02 read?",
             "Considering our current limits of uploads and of the proxy, why did the import of videos fail on Friday?",
             "what did the user say about 2026-03-05?",
             "what was it in 2027?",
