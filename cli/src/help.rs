@@ -11,8 +11,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Find",
         &[
-            "search", "show", "list", "browse", "resume", "timeline", "graph", "blame", "fixes",
-            "how",
+            "search", "ask", "show", "list", "browse", "resume", "timeline", "graph", "blame",
+            "fixes", "how",
         ],
     ),
     ("Write", &["add", "edit", "forget", "restore", "review", "guard", "pack"]),
@@ -24,8 +24,12 @@ const GROUPS: [(&str, &[&str]); 7] = [
 ];
 
 /// Two examples for each command, without the leading `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 40] = [
+const EXAMPLES: [(&str, [&str; 2]); 41] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
+    (
+        "ask",
+        ["ask 'why are amounts in cents?'", "ask --as-of 2026-03-31 'where are carts stored?'"],
+    ),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
     ("list", ["list --kind decision", "list --path src/ -n 20"]),

@@ -21,6 +21,9 @@ use crate::stores::Stores;
 use crate::view;
 use crate::view::style::{CARE, paint};
 
+/// Maximum words of a name in a question.
+const NAME_WORDS_MAX: usize = 4;
+
 /// Memories that are not withheld, read together.
 pub struct ReadKnowledge {
     /// The memories.
@@ -68,6 +71,33 @@ impl ReadKnowledge {
     pub fn entity(&self, name: &str) -> Result<EntityId> {
         let entities = &self.knowledge.entities;
         entities.find(name).ok_or_else(|| unknown(name, &entities.near(name, 5)))
+    }
+
+    /// Returns facts that are in force at a time, about names in a text; at most `max`, those about longer names first.
+    pub fn facts_named(&self, text: &str, at: Timestamp, max: usize) -> Vec<FactView> {
+        let words: Vec<&str> = text
+            .split_whitespace()
+            .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+            .collect();
+        let mut named: Vec<EntityId> = Vec::new();
+        for length in (1..=NAME_WORDS_MAX.min(words.len())).rev() {
+            let names = words.windows(length).map(|part| part.join(" "));
+            let found = names.filter_map(|name| self.knowledge.entities.find(&name));
+            named.extend(found.collect::<Vec<_>>());
+        }
+        let statements = &self.knowledge.book.statements;
+        let about = |id: EntityId| {
+            statements.iter().filter(move |it| it.subject == id || it.thing == Some(id))
+        };
+        let mut facts: Vec<FactView> = Vec::new();
+        for statement in named.into_iter().flat_map(about).filter(|it| it.holds_at(at)) {
+            let fact = self.view(statement);
+            if facts.iter().all(|known| known.sentence() != fact.sentence()) {
+                facts.push(fact);
+            }
+        }
+        facts.truncate(max);
+        facts
     }
 
     /// Returns a statement for output.

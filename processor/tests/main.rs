@@ -24,6 +24,7 @@ mod parts;
 mod passages;
 mod providers;
 mod purge;
+mod question;
 mod scripts;
 mod second;
 mod secrets;

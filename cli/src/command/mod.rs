@@ -17,6 +17,7 @@ use crate::world::World;
 use crate::{person, view};
 
 pub mod add;
+pub mod ask;
 pub mod blame;
 pub mod browse;
 pub mod check;
@@ -186,6 +187,7 @@ commands! {
     Watch(watch::WatchArgs) => watch::run, Report, ["throughline watch install"];
     #[command(visible_alias = "recall")]
     Search(search::SearchArgs) => search::run, Listing, [];
+    Ask(ask::AskArgs) => ask::run, Answer, [];
     Show(show::ShowArgs) => show::run, Listing, [];
     List(list::ListArgs) => list::run, Listing, [];
     Browse(browse::BrowseArgs) => browse::run, Answer, ["throughline browse"];

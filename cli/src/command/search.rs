@@ -8,7 +8,7 @@ use clap::Args;
 use memory_store::layout::{ProjectDir, Tree};
 use memory_store::mode::Mode;
 use memory_store::recall::{
-    Collection, Hit, Recall, Recalled, Search as Wanted, Tier, render::tokens,
+    Collection, Hit, QueryShape, Recall, Recalled, Search as Wanted, Tier, render::tokens,
 };
 use memory_store::store::Stored;
 use memory_store::text::excerpt;
@@ -95,6 +95,8 @@ pub struct SearchArgs {
 #[derive(Serialize)]
 struct FoundDocument<'a> {
     hits: Vec<HitView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<&'static str>,
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<&'a str>,
@@ -349,19 +351,34 @@ fn index_thinking(world: &World, tree: &Tree) -> Result {
     report.map(drop).map_err(|error| Failure::new(format!("{error:#}")))
 }
 
+/// Searches one project, as it was at a time or is now.
+pub fn at_time(
+    at: Option<Timestamp>,
+    tree: &Tree,
+    wanted: &Wanted,
+    world: &World,
+) -> Result<Recalled> {
+    let mut recall = world.with_second(tree, Recall::open(&world.dirs, tree, None));
+    if let Some(at) = at {
+        let stores = Stores::at(world, tree.clone())?;
+        let trust = stores.trust(&stores.project)?;
+        let store = &stores.project;
+        let expired = store.expired(&trust, &stores.settings, &recall, tree, world.now);
+        recall = recall.as_of(at).with_documents(expired, at);
+    }
+    Ok(recall.search(wanted, at.unwrap_or(world.now)))
+}
+
 impl SearchArgs {
+    /// Returns the time of `--as-of`, or of a question about the state at a time.
+    fn time(&self, now: Timestamp) -> Result<Option<Timestamp>> {
+        let named = as_of(self.as_of.as_deref(), now)?;
+        Ok(named.or_else(|| QueryShape::as_of(&self.text.join(" "), now)))
+    }
+
     /// Searches one project. With `--full`, passages are replaced by their whole turns.
     fn search_in(&self, tree: &Tree, wanted: &Wanted, world: &World) -> Result<Recalled> {
-        let mut recall = world.with_second(tree, Recall::open(&world.dirs, tree, None));
-        let at = as_of(self.as_of.as_deref(), world.now)?;
-        if let Some(at) = at {
-            let stores = Stores::at(world, tree.clone())?;
-            let trust = stores.trust(&stores.project)?;
-            let store = &stores.project;
-            let expired = store.expired(&trust, &stores.settings, &recall, tree, world.now);
-            recall = recall.as_of(at).with_documents(expired, at);
-        }
-        let mut recalled = recall.search(wanted, at.unwrap_or(world.now));
+        let mut recalled = at_time(self.time(world.now)?, tree, wanted, world)?;
         if self.full {
             expand_to_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
         }
@@ -381,12 +398,7 @@ impl SearchArgs {
             since: when.from,
             // The last moment of the day, week or month that was named.
             // Passages have no validity, so those after the time of `--as-of` are excluded.
-            until: when
-                .to
-                .map(|to| Timestamp(to.0 - 1))
-                .into_iter()
-                .chain(as_of(self.as_of.as_deref(), now)?)
-                .min(),
+            until: when.to.map(|to| Timestamp(to.0 - 1)).into_iter().chain(self.time(now)?).min(),
             session: self.session.clone(),
             tier: match (self.turns, self.thinking) {
                 (true, _) => Tier::Passages,
@@ -421,6 +433,7 @@ fn files(recalled: &Recalled, tree: &Tree, world: &World) -> HashMap<MemoryId, S
 fn found<'a>(recalled: &'a Recalled, files: &'a HashMap<MemoryId, Stored>) -> FoundDocument<'a> {
     FoundDocument {
         hits: recalled.hits.iter().map(|hit| HitView::new(hit, files.get(&hit.id))).collect(),
+        shape: recalled.shape.as_ref().map(QueryShape::name),
         notes: &recalled.notes,
         degraded: recalled.degraded.as_deref(),
         stale: recalled.stale,
@@ -433,13 +446,20 @@ fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
     if let Some(degraded) = &recalled.degraded {
         view::on_stderr(format_args!("{} {}", paint(CARE, "degraded:"), plain(degraded)));
     }
+    if let Some(shape) = &recalled.shape {
+        view::remark(paint(QUIET, plain(&format!("This asks for {shape}."))));
+    }
     for note in &recalled.notes {
         view::remark(paint(QUIET, plain(note)));
     }
     if recalled.hits.is_empty() {
         view::remark("Nothing is known about this.");
     }
-    let mut room = if is_limited { u32::MAX } else { ANSWER_TOKENS_MAX };
+    let mut room = match &recalled.shape {
+        _ if is_limited => u32::MAX,
+        Some(QueryShape::List) => 2 * ANSWER_TOKENS_MAX,
+        _ => ANSWER_TOKENS_MAX,
+    };
     let mut before = None;
     for (number, hit) in recalled.hits.iter().enumerate() {
         let mut text = Vec::new();

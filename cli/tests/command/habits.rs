@@ -119,7 +119,7 @@ fn examples_run(name: &str, (machine, id): &(Machine, String)) {
             "config llm ollama" | "config llm openai" | "config llm claude" => &[0, 1],
             "watch" => &[124],
             // These may find nothing here.
-            "search" | "fixes" | "how" | "resume" | "list" | "log" => &[0, 1],
+            "search" | "ask" | "fixes" | "how" | "resume" | "list" | "log" => &[0, 1],
             name if name.starts_with("guard ") => &[0, 1, 3],
             // The other programs are scripts here.
             "doctor" => &[0, 6],

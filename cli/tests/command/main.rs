@@ -5,6 +5,7 @@
     reason = "it asks for the environment that it starts programs in"
 )]
 
+mod ask;
 mod browse;
 mod claude;
 mod common;
@@ -29,6 +30,9 @@ mod messages;
 mod migrations;
 mod neighbours;
 mod newcomer;
+#[expect(dead_code, reason = "other tests use more of it")]
+#[path = "../../../processor/tests/standin/ollama.rs"]
+mod ollama;
 mod relations;
 mod report;
 mod resume;

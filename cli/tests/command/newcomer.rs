@@ -90,7 +90,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// Arguments for each command; `ID` is replaced by the id of a memory.
-const READING: [&[&str]; 58] = [
+const READING: [&[&str]; 59] = [
     &["diff"],
     &["diff", "main..feature"],
     &["check"],
@@ -117,6 +117,7 @@ const READING: [&[&str]; 58] = [
     &["report"],
     &["blame", "src/bread.rs"],
     &["fixes"],
+    &["ask", "how is bread baked?"],
     &["fixes", "bread"],
     &["fixes", "--friction"],
     &["how", "bread"],

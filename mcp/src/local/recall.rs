@@ -8,7 +8,7 @@ use memory_store::index::document::{Document, MEMORY_BYTES_MAX};
 use memory_store::layout::Tree;
 use memory_store::memory::SaidBy;
 use memory_store::recall::render::{self, Rendered};
-use memory_store::recall::{Asker, Collection, Hit, Recall, Recalled, Search, Tier};
+use memory_store::recall::{Asker, Collection, Hit, QueryShape, Recall, Recalled, Search, Tier};
 use memory_store::store::{Store, read_bounded};
 use memory_store::text::excerpt;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
@@ -63,6 +63,8 @@ impl Local {
         if let Some(name) = &request.about {
             return self.about(name, request, &tree, started);
         }
+        let then = self.at_named_time(request);
+        let request = then.as_ref().unwrap_or(request);
         let (recall, now) = self.recall_for(request, &tree)?;
         let ids = match &request.query {
             None => request.ids.clone(),
@@ -92,6 +94,13 @@ impl Local {
             }
         };
         self.answer(request, found, &tree, started)
+    }
+
+    /// Returns a request with the time of its query, if the query asks for the state at a time; `None` if it does not.
+    fn at_named_time(&self, request: &RecallRequest) -> Option<RecallRequest> {
+        let query = request.query.as_deref().filter(|_| request.as_of.is_none())?;
+        let at = QueryShape::as_of(query, self.now())?;
+        Some(RecallRequest { as_of: Some(at.date()), ..request.clone() })
     }
 
     /// Opens the index of a tree for a request; also returns the time as of which the request is answered.
@@ -159,6 +168,7 @@ impl Local {
         recalled.stale |= more.stale;
         recalled.held_back |= more.held_back;
         let mut notes = std::mem::take(&mut recalled.notes);
+        notes.extend(more.shape.map(|shape| format!("The query asks for {shape}.")));
         for note in more.notes {
             if !notes.contains(&note) {
                 notes.push(note);

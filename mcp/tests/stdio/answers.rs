@@ -72,6 +72,8 @@ fn memories_valid_on_a_day_are_returned_as_of_that_day(search: SearchMode) {
     };
     assert_eq!(titles(json!({"query": "queue"})), ["The queue is Postgres"]);
     assert_eq!(titles(json!({"query": "queue", "as_of": "2026-02-15"})), ["The queue is Redis"]);
+    let named = json!({"query": "what was the queue in February 2026?"});
+    assert_eq!(titles(named), ["The queue is Redis"]);
     let march = json!({"query": "queue", "as_of": "2026-03-05"});
     assert_eq!(titles(march), ["The queue is Redis", "The queue is frozen"]);
     let all = ["The queue is Postgres", "The queue is Redis", "The queue is frozen"];

@@ -27,6 +27,7 @@ pub use query::Query;
 pub use query::expression::ScopeName;
 pub use query::follow_up::Topic;
 pub use query::project_name::hashes as project_names;
+pub use query::shape::QueryShape;
 pub use query::time_expression::{
     DaySpan, NamedSpan, Span, TIME_FORMS, named_span, whole as time_named,
 };

@@ -10,7 +10,7 @@ use memory_store::memory::EntityType;
 use regex::Regex;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Version of instructions and forms: cached answers of another version are not used.
 pub const VERSION: u32 = 8;
@@ -24,6 +24,8 @@ const UNBOUNDED_TOKENS: u32 = 2_048;
 const MEMORY_TOKENS: u32 = 300;
 /// Number of tokens of one relation.
 const RELATION_TOKENS: u32 = 60;
+/// Number of tokens of one statement of an answer to a person.
+const STATEMENT_TOKENS: u32 = 120;
 /// Bounds on a memory in short answers: characters of texts, and items of lists. Small models, which have small
 /// contexts, would continue one text until the answer is cut off.
 const TEXTS: [(&str, u32); 5] =
@@ -300,6 +302,65 @@ pub fn overtaken(work: &str, notes: &str, note: &str) -> ModelQuestion {
     ModelQuestion { instructions: OVERTAKEN, text, form: schema::<WorkForm>() }
 }
 
+/// Instructions for an answer to a person.
+pub const QUESTION: &str = include_str!("../../prompts/question.md");
+
+/// Form of an answer to a person. Only its schema is used.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct AnswerForm {
+    /// Sentences of the answer; empty if the sources do not hold it.
+    statements: Vec<StatementForm>,
+}
+
+/// One sentence of an answer.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct StatementForm {
+    text: String,
+    /// Numbers of the sources that show it.
+    sources: Vec<u32>,
+}
+
+/// Returns a person's question with `count` numbered sources. The form of the answer permits no other numbers.
+pub fn question(sources: &str, count: usize, question: &str, note: &str) -> ModelQuestion {
+    let mut text = format!("The sources:\n\n<sources>\n{}</sources>\n\n", fenced(sources));
+    end(&mut text, note, &format!("The question: {}", fenced(question)));
+    let mut form = schema::<AnswerForm>();
+    if let Some(number) = form.pointer_mut("/properties/statements/items/properties/sources/items")
+    {
+        *number = json!({"type": "integer", "enum": (1..=count).collect::<Vec<_>>()});
+    }
+    ModelQuestion { instructions: QUESTION, text, form }
+}
+
+/// Instructions for completing a typed line.
+const TYPED: &str = include_str!("../../prompts/typed.md");
+
+/// Form of a completed line. Only its schema is used.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct TypedForm {
+    kind: TypedKind,
+    text: String,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum TypedKind {
+    Question,
+    Statement,
+}
+
+/// Returns the question what a `line` of a conversation means.
+pub fn typed(conversation: &str, line: &str, note: &str) -> ModelQuestion {
+    let mut text =
+        format!("The conversation:\n\n<conversation>\n{}</conversation>\n\n", fenced(conversation));
+    end(&mut text, note, &format!("The next line: {}", fenced(line)));
+    ModelQuestion { instructions: TYPED, text, form: schema::<TypedForm>() }
+}
+
 /// Instructions for finding names.
 const NAMES: &str = include_str!("../../prompts/names.md");
 
@@ -332,6 +393,9 @@ impl ModelQuestion {
         set("/properties/memories", "maxItems", (answer_tokens / MEMORY_TOKENS).max(1));
         set("/properties/relations", "maxItems", (answer_tokens / RELATION_TOKENS).max(1));
         set("/properties/relations/items/properties/why", "maxLength", 100);
+        set("/properties/statements", "maxItems", (answer_tokens / STATEMENT_TOKENS).max(1));
+        set("/properties/statements/items/properties/text", "maxLength", 240);
+        set("/properties/statements/items/properties/sources", "maxItems", 4);
         let memory = "/properties/memories/items/properties";
         for (name, chars) in TEXTS {
             set(&format!("{memory}/{name}"), "maxLength", chars);
@@ -362,8 +426,10 @@ fn end(text: &mut String, note: &str, asked: &str) {
 
 /// Keeps a text from ending the tag that it is shown in: a file that was read may try to.
 fn fenced(text: &str) -> Cow<'_, str> {
-    static TAGS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|work))").ok());
+    static TAGS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|work|sources|conversation))")
+            .ok()
+    });
     match &*TAGS {
         Some(tags) => tags.replace_all(text, "< $1"),
         None => Cow::Borrowed(text),

@@ -13,6 +13,8 @@ use super::host::ModelServer;
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum number of characters of a server's error message that are shown.
 const MESSAGE_CHARS_MAX: usize = 200;
+/// Maximum size of a response in parts, in bytes. Each part is one token in an object of its own.
+const STREAM_BYTES_MAX: usize = 8 << 20;
 /// Maximum number of bytes of a server's error message that are read.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
@@ -52,10 +54,37 @@ impl Refusal {
 
 /// Sends a request and reads the response up to `bytes_max` bytes.
 pub async fn exchange(request: RequestBuilder, bytes_max: usize) -> Result<Vec<u8>, HttpProblem> {
+    read(sent(request).await?, bytes_max).await
+}
+
+/// Sends a request, and passes each line of the response to `read` as soon as it is complete.
+pub async fn lines(
+    request: RequestBuilder,
+    read: &mut dyn FnMut(&[u8]),
+) -> Result<(), HttpProblem> {
+    let mut response = sent(request).await?;
+    let (mut line, mut bytes) = (Vec::new(), 0);
+    while let Some(chunk) = response.chunk().await.map_err(HttpProblem::Http)? {
+        bytes += chunk.len();
+        if bytes > STREAM_BYTES_MAX {
+            return Err(HttpProblem::Long { bytes_max: STREAM_BYTES_MAX });
+        }
+        for part in chunk.split_inclusive(|byte| *byte == b'\n') {
+            line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                read(std::mem::take(&mut line).trim_ascii());
+            }
+        }
+    }
+    read(line.trim_ascii());
+    Ok(())
+}
+
+async fn sent(request: RequestBuilder) -> Result<Response, HttpProblem> {
     let response = request.send().await.map_err(HttpProblem::Http)?;
     let status = response.status();
     if status.is_success() {
-        return read(response, bytes_max).await;
+        return Ok(response);
     }
     let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
     let wait = wait.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);

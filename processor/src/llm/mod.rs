@@ -7,6 +7,7 @@ pub mod host;
 pub mod local_models;
 pub mod person_names;
 pub mod prices;
+pub mod question;
 pub mod trouble;
 pub mod usage;
 
@@ -58,7 +59,7 @@ use elsewhere::ClientEnvironment;
 use ending::Ending;
 use fault::AfterFault;
 use host::ModelServer;
-use masks::Masks;
+use masks::{Masked, Masks};
 use pause::ModelPause;
 use provider::{ModelReply, Provider};
 use room::ModelRoom;
@@ -406,17 +407,8 @@ impl LanguageModel {
         T: answer::HasTexts,
     {
         let name = self.provider.name();
-        let texts: Vec<String> = texts.iter().map(|text| text.replace(SEAM, " ")).collect();
-        let shown = texts.join(SEAM);
-        let known_names = match &mut self.names {
-            Some(Ok(finder)) => finder.find(&shown),
-            Some(Err(problem)) => Err(problem.clone()),
-            None => Ok(Names::default()),
-        };
-        // If the search for names fails, the text must not be sent.
-        let known_names = known_names.map_err(ModelFault::Names)?;
-        // All texts are masked together, so that a mask has the same meaning in all of them.
-        let masked = self.masks.as_ref().map(|masks| masks.mask(&shown, known_names));
+        let shown = joined(texts);
+        let masked = self.masked(&shown)?;
         let read = |given: &str| {
             let mut answers = read(given)?;
             // An answer with a remaining mask is useless.
@@ -446,7 +438,7 @@ impl LanguageModel {
             None => question(&parts(&shown), ""),
         };
         self.put += 1;
-        let asked = self.put(&question.within(self.room.answer_tokens));
+        let asked = self.put(&question.within(self.room.answer_tokens), None);
         self.note(asked.as_ref().err());
         let answers = asked.and_then(|mut given| {
             if let Some(masked) = &masked {
@@ -482,6 +474,19 @@ impl LanguageModel {
         }
     }
 
+    /// Returns a text with masks for another machine; `None` if the model is on this machine. All texts of a question
+    /// are masked together, so that a mask has the same meaning in all of them. If the search for names fails, the text
+    /// must not be sent.
+    fn masked(&mut self, shown: &str) -> Result<Option<Masked>, ModelFault> {
+        let known_names = match &mut self.names {
+            Some(Ok(finder)) => finder.find(shown),
+            Some(Err(problem)) => Err(problem.clone()),
+            None => Ok(Names::default()),
+        };
+        let known_names = known_names.map_err(ModelFault::Names)?;
+        Ok(self.masks.as_ref().map(|masks| masks.mask(shown, known_names)))
+    }
+
     /// Stores the reason why there was no answer, so that `status` can print it. A reached cost limit is not stored,
     /// because `status` detects it itself.
     fn remember(&mut self, fault: &ModelFault) {
@@ -494,13 +499,25 @@ impl LanguageModel {
         }
     }
 
-    /// Sends a question, repeatedly if that may help, within the day's cost limit.
-    fn put(&mut self, question: &ModelQuestion) -> Result<String, ModelFault> {
+    /// Sends a question, repeatedly if that may help, within the day's cost limit. `hear` receives the parts of the
+    /// answer as they arrive; after the first one, the question is not repeated.
+    fn put(
+        &mut self,
+        question: &ModelQuestion,
+        mut hear: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<String, ModelFault> {
         let name = self.provider.name();
         for repeats in 0.. {
             let usd_max = self.meter.allow(&name)?;
             let begun = Instant::now();
-            let ModelReply { answer, usage } = self.provider.ask(question, usd_max);
+            let mut is_heard = false;
+            let ModelReply { answer, usage } = match &mut hear {
+                None => self.provider.ask(question, usd_max),
+                Some(hear) => self.provider.stream(question, usd_max, &mut |part| {
+                    is_heard |= !part.is_empty();
+                    hear(part);
+                }),
+            };
             if let Some(pause) = &self.pause {
                 pause.add(begun, Instant::now());
             }
@@ -510,7 +527,8 @@ impl LanguageModel {
             };
             let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             self.meter.note(&name, &self.session, Usage { millis, ..usage }, answer.is_err());
-            match answer.as_ref().err().and_then(|fault| fault.pause(repeats)) {
+            let fault = answer.as_ref().err().filter(|_| !is_heard);
+            match fault.and_then(|fault| fault.pause(repeats)) {
                 Some(pause) => std::thread::sleep(pause),
                 None => return answer,
             }
@@ -622,6 +640,11 @@ pub fn claude_bill() -> &'static str {
 /// Returns the version of the installed Claude Code; `None` if it reports none.
 pub fn claude_version() -> Option<prices::ClientVersion> {
     claude::version(&ClientEnvironment::of_process())
+}
+
+/// Joins texts by [`SEAM`].
+fn joined(texts: &[&str]) -> String {
+    texts.iter().map(|text| text.replace(SEAM, " ")).collect::<Vec<_>>().join(SEAM)
 }
 
 /// Splits texts joined by [`SEAM`].

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use memory_store::settings::Llm;
 use ollama_rs::error::OllamaError;
-use ollama_rs::generation::chat::ChatMessage;
 use ollama_rs::generation::chat::request::ChatMessageRequest;
+use ollama_rs::generation::chat::{ChatMessage, ChatMessageFinalResponseData, ChatMessageResponse};
 use ollama_rs::generation::embeddings::request::{EmbeddingsInput, GenerateEmbeddingsRequest};
 use ollama_rs::generation::parameters::{FormatType, JsonStructure, KeepAlive, TimeUnit};
 use ollama_rs::models::ModelOptions;
@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 use super::ask::ModelQuestion;
 use super::fault::ModelFault;
 use super::host::ModelServer;
-use super::http::{self, CONNECT_TIMEOUT};
+use super::http::{self, CONNECT_TIMEOUT, HttpProblem};
 use super::local_models;
 use super::provider::{ModelReply, Provider};
 use super::room::ModelRoom;
@@ -43,6 +43,7 @@ const MODELS_MAX: usize = 1_000;
 /// A model that an Ollama server runs.
 pub struct Ollama {
     client: ollama_rs::Ollama,
+    http: Client,
     server: ModelServer,
     model: String,
     /// Timeout of an answer, and the name of its setting.
@@ -64,8 +65,10 @@ impl Ollama {
         model: &str,
         most: (Duration, &'static str),
     ) -> Result<Self, String> {
+        let http = http::client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?;
         Ok(Self {
-            client: client(&server, http::client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?),
+            client: client(&server, http.clone()),
+            http,
             server,
             model: model.to_owned(),
             most,
@@ -101,7 +104,37 @@ impl Ollama {
         self.asked(question).map(|(text, _)| text)
     }
 
-    fn asked(&self, question: &ModelQuestion) -> Result<(String, Usage), ModelFault> {
+    /// Sends a question and passes the parts of the answer to `hear`. The library's own stream loses characters whose
+    /// bytes arrive in two parts, so only its types are used.
+    fn streamed(
+        &self,
+        question: &ModelQuestion,
+        hear: &mut dyn FnMut(&str),
+    ) -> Result<(String, Usage), ModelFault> {
+        let mut body = serde_json::to_value(self.request(question))
+            .map_err(|error| ModelFault::Answer(error.to_string()))?;
+        body["stream"] = true.into();
+        let call = self.http.post(format!("{}api/chat", self.server.url)).json(&body);
+        let (mut text, mut usage, mut problem) = (String::new(), Usage::default(), None);
+        let mut read = |line: &[u8]| match serde_json::from_slice::<ChatMessageResponse>(line) {
+            Ok(part) => {
+                hear(&part.message.content);
+                text.push_str(&part.message.content);
+                usage = part.final_data.as_ref().map_or(usage, counted);
+            }
+            Err(_) if line.is_empty() => {}
+            // An error after the start of the response is a line of its own.
+            Err(_) => problem = Some(self.refusal(&String::from_utf8_lossy(line))),
+        };
+        match self.runtime.block_on(http::lines(call, &mut read)) {
+            Ok(()) => problem.map_or(Ok((text, usage)), Err),
+            Err(HttpProblem::Http(error)) => Err(http::fault(error, &self.server, HINT, self.most)),
+            Err(HttpProblem::Long { bytes_max }) => Err(http::long(bytes_max)),
+            Err(HttpProblem::Refused(refusal)) => Err(self.refusal(&refusal.message)),
+        }
+    }
+
+    fn request(&self, question: &ModelQuestion) -> ChatMessageRequest {
         let ModelQuestion { instructions, text, form } = question.clone();
         let messages = vec![ChatMessage::system(instructions.to_owned()), ChatMessage::user(text)];
         let options = ModelOptions::default()
@@ -109,23 +142,21 @@ impl Ollama {
             .seed(7)
             .num_ctx(u64::from(self.room.context_tokens))
             .num_predict(i32::try_from(self.room.answer_tokens).unwrap_or(i32::MAX));
-        let request = ChatMessageRequest::new(self.model.clone(), messages)
+        ChatMessageRequest::new(self.model.clone(), messages)
             .options(options)
             .format(FormatType::StructuredJson(Box::new(JsonStructure::new_for_schema(form))))
             .keep_alive(KeepAlive::Until { time: KEPT_MINUTES, unit: TimeUnit::Minutes })
-            .think(false);
+            .think(false)
+    }
+
+    fn asked(&self, question: &ModelQuestion) -> Result<(String, Usage), ModelFault> {
+        let request = self.request(question);
         let given = self.runtime.block_on(self.client.send_chat_messages(request));
         let response = given.map_err(|error| self.fault(error))?;
         if response.message.content.len() > ANSWER_BYTES_MAX {
             return Err(http::long(ANSWER_BYTES_MAX));
         }
-        let counted = response.final_data.as_ref();
-        let usage = Usage {
-            tokens_in: counted.map_or(0, |data| data.prompt_eval_count),
-            tokens_out: counted.map_or(0, |data| data.eval_count),
-            usd: None,
-            millis: 0,
-        };
+        let usage = response.final_data.as_ref().map(counted).unwrap_or_default();
         Ok((response.message.content, usage))
     }
 
@@ -171,6 +202,20 @@ impl Provider for Ollama {
     fn ask(&self, question: &ModelQuestion, _usd_max: Option<f64>) -> ModelReply {
         ModelReply::of(self.asked(question))
     }
+
+    fn stream(
+        &self,
+        question: &ModelQuestion,
+        _usd_max: Option<f64>,
+        hear: &mut dyn FnMut(&str),
+    ) -> ModelReply {
+        ModelReply::of(self.streamed(question, hear))
+    }
+}
+
+fn counted(data: &ChatMessageFinalResponseData) -> Usage {
+    let (tokens_in, tokens_out) = (data.prompt_eval_count, data.eval_count);
+    Usage { tokens_in, tokens_out, ..Usage::default() }
 }
 
 /// Returns the duration of a setting in seconds, at least one second.

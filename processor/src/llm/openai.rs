@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::Client;
+use reqwest::{Client, RequestBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -125,10 +125,19 @@ impl OpenAi {
     }
 
     /// Sends a question in the best form that the server accepts.
-    fn asked(&self, question: &ModelQuestion) -> Result<(String, Usage), ModelFault> {
+    fn asked(
+        &self,
+        question: &ModelQuestion,
+        mut hear: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<(String, Usage), ModelFault> {
         loop {
             let form = self.form.get();
-            let refusal = match self.post(&self.request(question, form)) {
+            let request = self.request(question, form);
+            let answered = match &mut hear {
+                Some(hear) => self.streamed(request, *hear),
+                None => self.post(&request),
+            };
+            let refusal = match answered {
                 Ok(given) => match http::refused(&given) {
                     Some(refusal) => refusal,
                     None => return read(&given),
@@ -176,13 +185,55 @@ impl OpenAi {
         request
     }
 
-    fn post(&self, request: &Value) -> Result<Vec<u8>, HttpProblem> {
+    fn call(&self, request: &Value) -> RequestBuilder {
         let address = address(&self.server, "chat/completions");
-        let mut call = self.client.post(address).json(request);
-        if let Some(key) = &self.key {
-            call = call.bearer_auth(key);
+        let call = self.client.post(address).json(request);
+        match &self.key {
+            Some(key) => call.bearer_auth(key),
+            None => call,
         }
-        self.runtime.block_on(http::exchange(call, CHAT_BYTES_MAX))
+    }
+
+    fn post(&self, request: &Value) -> Result<Vec<u8>, HttpProblem> {
+        self.runtime.block_on(http::exchange(self.call(request), CHAT_BYTES_MAX))
+    }
+
+    /// Sends a request for a stream of events, passes the parts of the answer to `hear`, and returns the response that
+    /// they amount to. A server without streams returns a response as usual.
+    fn streamed(
+        &self,
+        mut request: Value,
+        hear: &mut dyn FnMut(&str),
+    ) -> Result<Vec<u8>, HttpProblem> {
+        request["stream"] = true.into();
+        let (mut text, mut usage, mut plain) = (String::new(), Value::Null, Vec::new());
+        let mut read = |line: &[u8]| match line.strip_prefix(b"data:") {
+            Some(event) => {
+                let event: Value = serde_json::from_slice(event).unwrap_or_default();
+                let part = event.pointer("/choices/0/delta/content").and_then(Value::as_str);
+                if let Some(part) = part {
+                    hear(part);
+                    text.push_str(part);
+                }
+                if event["usage"].is_object() {
+                    usage = event["usage"].clone();
+                }
+                if event.get("error").is_some_and(|error| !error.is_null()) {
+                    plain = event.to_string().into_bytes();
+                }
+            }
+            None if line.starts_with(b":") || line.starts_with(b"event:") => {}
+            None => plain.extend_from_slice(line),
+        };
+        self.runtime.block_on(http::lines(self.call(&request), &mut read))?;
+        if plain.is_empty() {
+            let response = json!({"choices": [{"message": {"content": text}}], "usage": usage});
+            return Ok(response.to_string().into_bytes());
+        }
+        if let Ok((answer, _)) = self::read(&plain) {
+            hear(&answer);
+        }
+        Ok(plain)
     }
 
     fn refusal(&self, refusal: Refusal) -> ModelFault {
@@ -268,6 +319,15 @@ impl Provider for OpenAi {
     }
 
     fn ask(&self, question: &ModelQuestion, _usd_max: Option<f64>) -> ModelReply {
-        ModelReply::of(self.asked(question))
+        ModelReply::of(self.asked(question, None))
+    }
+
+    fn stream(
+        &self,
+        question: &ModelQuestion,
+        _usd_max: Option<f64>,
+        hear: &mut dyn FnMut(&str),
+    ) -> ModelReply {
+        ModelReply::of(self.asked(question, Some(hear)))
     }
 }

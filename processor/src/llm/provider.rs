@@ -13,6 +13,20 @@ pub(super) trait Provider {
     /// Sends a question. The answer should be JSON, but may contain other text. It may cost at most `usd_max` US
     /// dollars, if the provider supports a limit.
     fn ask(&self, question: &ModelQuestion, usd_max: Option<f64>) -> ModelReply;
+    /// Sends a question, and passes the parts of the answer to `hear` as they arrive. By default, the whole answer is
+    /// one part.
+    fn stream(
+        &self,
+        question: &ModelQuestion,
+        usd_max: Option<f64>,
+        hear: &mut dyn FnMut(&str),
+    ) -> ModelReply {
+        let reply = self.ask(question, usd_max);
+        if let Ok(answer) = &reply.answer {
+            hear(answer);
+        }
+        reply
+    }
 }
 
 /// Answer to a question and its cost. An unanswered question may have a cost as well.

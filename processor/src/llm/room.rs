@@ -41,6 +41,9 @@ const NOTE_CHARS: usize = 500;
 const WORK_SHARE: usize = 3;
 const WORK_CHARS_MAX: usize = 5_000;
 
+/// Maximum number of characters of the sources of a person's question.
+const QUESTION_CHARS_MAX: usize = 12_000;
+
 /// Limits for the parts of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelRoom {
@@ -60,6 +63,8 @@ pub struct ModelRoom {
     /// characters of this work.
     pub overtaken_notes: usize,
     pub work_chars: usize,
+    /// Maximum number of characters of the sources of a person's question.
+    pub question_chars: usize,
     /// Maximum numbers of a session's drafts and of earlier drafts in one question about relations.
     pub notes: (usize, usize),
 }
@@ -95,6 +100,7 @@ impl ModelRoom {
             is_short,
             overtaken_notes: overtaken_notes.clamp(1, touched::NOTES_MAX),
             work_chars,
+            question_chars: texts(ask::QUESTION).min(QUESTION_CHARS_MAX),
             notes: (new, earlier),
         }
     }

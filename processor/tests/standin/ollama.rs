@@ -170,8 +170,9 @@ impl Serving {
         if body["stream"] == false {
             return respond_json(out, 200, &answer(model, &said, true));
         }
-        let lines = format!("{}\n{}\n", answer(model, &said, false), answer(model, "", true));
-        respond(out, 200, &lines)
+        let words = said.split_inclusive(' ').map(|word| answer(model, word, false));
+        let lines = words.chain([answer(model, "", true)]).map(|line| format!("{line}\n"));
+        stream(out, &lines.collect::<String>())
     }
 
     fn embed(&self, out: &mut impl Write, body: &Value) -> bool {
@@ -269,7 +270,21 @@ pub fn respond_json(out: &mut impl Write, status: u16, body: &Value) -> bool {
     respond(out, status, &body.to_string())
 }
 
-fn respond(out: &mut impl Write, status: u16, body: &str) -> bool {
+/// Sends a body in chunks that end anywhere, also inside a character.
+fn stream(out: &mut impl Write, body: &str) -> bool {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let chunks = body.as_bytes().chunks(7).map(|chunk| {
+        let mut sent = format!("{:x}\r\n", chunk.len()).into_bytes();
+        sent.extend_from_slice(chunk);
+        sent.extend_from_slice(b"\r\n");
+        sent
+    });
+    let mut all =
+        [head.as_bytes().to_vec()].into_iter().chain(chunks).chain([b"0\r\n\r\n".to_vec()]);
+    all.all(|part| out.write_all(&part).and_then(|()| out.flush()).is_ok())
+}
+
+pub fn respond(out: &mut impl Write, status: u16, body: &str) -> bool {
     let head = format!(
         "HTTP/1.1 {status} X\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: {}\r\n\r\n",
         body.len()

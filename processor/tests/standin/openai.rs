@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::ollama::{request, respond_json};
+use super::ollama::{request, respond, respond_json};
 
 /// Reaction of the server to one request.
 #[derive(Clone)]
 pub enum Act {
     /// It answers with this text.
     Says(String),
+    /// It answers with this text at once, although a stream was requested.
+    SaysAtOnce(String),
     /// It fails with this status and message.
     Fails(u16, &'static str),
     /// It fails with this message under a status of success, as some servers do.
@@ -83,7 +85,15 @@ fn answer(out: &mut impl Write, path: &str, body: &Value, forms: &[&str], act: &
         return respond_json(out, 400, &error(&message));
     }
     match act {
-        Act::Says(text) => {
+        Act::Says(text) if body["stream"] == true => {
+            let parts = text.split_inclusive(' ').map(|part| {
+                let delta = json!({"choices": [{"index": 0, "delta": {"content": part}}]});
+                format!("data: {delta}\n\n")
+            });
+            let events: String = parts.chain(["data: [DONE]\n\n".to_owned()]).collect();
+            respond(out, 200, &events)
+        }
+        Act::Says(text) | Act::SaysAtOnce(text) => {
             let said = json!({
                 "id": "c", "object": "chat.completion", "model": body["model"],
                 "choices": [{

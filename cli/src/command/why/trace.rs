@@ -4,7 +4,7 @@ use std::io::Write;
 
 use memory_store::MemoryId;
 use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
-use memory_store::recall::{CandidateOutcome, Hit, Recalled, SilenceReason, Traced};
+use memory_store::recall::{CandidateOutcome, Hit, QueryShape, Recalled, SilenceReason, Traced};
 use serde::{Serialize, Serializer};
 
 use super::reasons::{self, InjectionOccasion};
@@ -19,6 +19,9 @@ struct TraceView<'a> {
     passages: Vec<String>,
     silent: Option<&'static str>,
     degraded: Option<String>,
+    /// Shape of the text as a question to explicit search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<&'static str>,
     candidates: Vec<CandidateView<'a>>,
 }
 
@@ -112,12 +115,15 @@ pub fn run(
 ) -> Result {
     let mut recall = stores.recall();
     recall.traces = true;
-    let recalled = match trial {
+    let mut recalled = match trial {
         Trial::Prompt => recall.prompt(query, None, stores.world.now, &|_| false),
         Trial::File => recall.file(query, None, stores.world.now, &|_| false),
         Trial::Error => recall.error("", query, stores.world.now, &|_| false),
     };
     let (now, nothing) = (stores.world.now, &Already::NOTHING);
+    if matches!(trial, Trial::Prompt) {
+        recalled.shape = QueryShape::of(query, now);
+    }
     let passages = match trial {
         Trial::Prompt if recalled.hits.len() < MEMORIES_ENOUGH => {
             recall.passages(query, now, nothing)
@@ -143,6 +149,7 @@ fn view_of<'a>(recalled: &'a Recalled, passages: &[Hit]) -> TraceView<'a> {
         passages: passages.iter().map(|hit| hit.id.to_string()).collect(),
         silent: recalled.silent.map(reason),
         degraded: recalled.degraded.clone(),
+        shape: recalled.shape.as_ref().map(QueryShape::name),
         candidates: recalled.trace.iter().map(CandidateView::of).collect(),
     }
 }
@@ -190,6 +197,10 @@ fn show(
             reasons::left_out(&traced.why, occasion, query, (traced.outcome, instead.as_deref()));
         writeln!(out, "        {}", plain(&told))?;
         show_scores(traced, detail, out)?;
+    }
+    if let Some(shape) = &recalled.shape {
+        let told = format!("In `throughline search` this asks for {shape}.");
+        writeln!(out, "{}", paint(QUIET, plain(&told)))?;
     }
     if !detail.scores && !recalled.trace.is_empty() {
         writeln!(out, "{}", paint(QUIET, "`--scores` shows the numbers behind it."))?;

@@ -12,6 +12,7 @@ use crate::query::typo::Typos;
 use crate::query::{Query, time_expression};
 use crate::rank::candidate::Candidate;
 use crate::rank::score;
+use crate::search::arranged::arranged;
 use crate::search::filter::{Matcher, SearchedPart};
 use crate::search::hit::{Hit, Recalled};
 use crate::search::memories::{NOT_ALL, PreparedSearch, RANKED_MAX, candidates, show, unranked};
@@ -165,7 +166,8 @@ fn found(
             hits.push(hit);
         }
     }
-    let mut hits = without_repetitions(by_turn(hits));
+    let hits = without_repetitions(by_turn(hits));
+    let mut hits = arranged(hits, search.shape(now).as_ref());
     hits.truncate(search.limit());
     hits
 }

@@ -6,6 +6,7 @@ pub(crate) mod follow_up;
 pub(crate) mod misspelled;
 pub(crate) mod phrase;
 pub(crate) mod project_name;
+pub(crate) mod shape;
 pub(crate) mod time_expression;
 pub(crate) mod tool_call;
 pub(crate) mod typo;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::sources::Collection;
+use crate::query::shape::QueryShape;
 use crate::rank::staleness::Staleness;
 use crate::rank::start_rank::Age;
 use crate::rank::trace::Traced;
@@ -113,6 +114,8 @@ pub struct Recalled {
     pub given_before: bool,
     /// Why there are no hits.
     pub silent: Option<SilenceReason>,
+    /// Shape of the question of an explicit search.
+    pub shape: Option<QueryShape>,
     /// Outcome of each candidate, if requested.
     pub trace: Vec<Traced>,
 }

@@ -1,6 +1,7 @@
 //! Explicit search for memories by a person or a model, without the gate, but with operators, filters and the
 //! correction of mistyped words.
 
+use super::arranged::{ARRANGED, arranged};
 use super::request::{LIMIT_MAX, Search, is_of_memories};
 use crate::index::record::Record;
 use crate::query::Query;
@@ -196,6 +197,9 @@ pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Reca
         .collect();
     let wanted =
         PreparedSearch::new(recall, search, now, &parts, &|typos| read_all(sources, typos));
+    let (shape, limit) = (search.shape(now), search.limit());
+    let wide = Search { limit: limit.max(ARRANGED), ..search.clone() };
+    let search = if shape.is_some() { &wide } else { search };
     let mut recalled = found(recall, search, &wanted, &parts, now);
     if recalled.hits.is_empty()
         && let Some(less) = wanted.without_wishes()
@@ -205,6 +209,8 @@ pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Reca
             recalled.notes.push(NOT_ALL.to_owned());
         }
     }
+    recalled.hits = arranged(recalled.hits, shape.as_ref());
+    recalled.hits.truncate(limit);
     recalled
 }
 

@@ -1,5 +1,6 @@
 //! Searching: opening and reading the sources, explicit search, and look-up of memories.
 
+pub(crate) mod arranged;
 pub(crate) mod filter;
 pub(crate) mod hit;
 pub(crate) mod judged;

@@ -1,12 +1,15 @@
 //! Requests for explicit search.
 
 use crate::query::expression::{self, Filter, Node};
+use crate::query::shape::QueryShape;
 use crate::query::time_expression::Span;
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
 /// Default number of hits.
 const LIMIT: usize = 10;
+/// Default number of hits for a question that asks for a list.
+const LIST_LIMIT: usize = 30;
 /// Maximum number of hits.
 pub(super) const LIMIT_MAX: usize = 1000;
 
@@ -70,7 +73,16 @@ impl Search {
 
     /// Returns the maximum number of hits, with the default and the upper limit applied.
     pub(crate) fn limit(&self) -> usize {
-        if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
+        match self.limit {
+            0 if self.shape(Timestamp(0)) == Some(QueryShape::List) => LIST_LIMIT,
+            0 => LIMIT,
+            limit => limit.min(LIMIT_MAX),
+        }
+    }
+
+    /// Returns the shape of the question.
+    pub(crate) fn shape(&self, now: Timestamp) -> Option<QueryShape> {
+        QueryShape::of(&self.text, now)
     }
 
     /// Returns whether kinds, tags or topics are required that passages do not have.

@@ -7,18 +7,50 @@ use super::reader::Recall;
 use super::request::{Search, Tier};
 use crate::passages;
 use crate::query::expression::{self, Filter, Node};
+use crate::query::shape::QueryShape;
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
 /// Number of hits of each tier that precede all other hits.
 const FIRST_OF_TIER: usize = 5;
+/// Place of a hit about a side of a comparison that the better hits do not mention.
+const SIDE_PLACE: usize = 3;
 
 /// Runs an explicit search in its tier.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    let mut recalled = in_tier(recall, search, now);
+    recalled.shape = search.shape(now);
+    if let Some(QueryShape::Comparison(sides)) = &recalled.shape {
+        for side in sides {
+            let of_side = Search { text: side.clone(), limit: 1, ..search.clone() };
+            add_side(recall, &of_side, now, &mut recalled.hits);
+        }
+        recalled.hits.truncate(search.limit());
+    }
+    recalled
+}
+
+fn in_tier(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     match search.tier {
         Tier::Memories => memories(recall, search, now),
         Tier::Passages | Tier::Thinking => passages::search::search(recall, search, now),
         Tier::Both => both(recall, search, now),
+    }
+}
+
+/// Moves the best hit about one side of a comparison to the first hits, if none of them mentions it.
+fn add_side(recall: &Recall, of_side: &Search, now: Timestamp, hits: &mut Vec<Hit>) {
+    let mentions = |hit: &&Hit| {
+        let text = format!("{} {}", hit.title, hit.text).to_lowercase();
+        of_side.text.split(' ').all(|word| text.contains(word))
+    };
+    if hits.iter().take(FIRST_OF_TIER).any(|hit| mentions(&hit)) {
+        return;
+    }
+    let found = in_tier(recall, of_side, now).hits;
+    if let Some(hit) = found.iter().find(mentions) {
+        hits.retain(|known| known.id != hit.id);
+        hits.insert(hits.len().min(SIDE_PLACE), hit.clone());
     }
 }
 
