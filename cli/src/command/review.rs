@@ -319,15 +319,16 @@ pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     show_held(&stores, &held, out)?;
     made_by_rules::list(&by_rules, out)?;
-    links::list(&links, out)?;
     if world.interactive && world.is_seen {
         if !credentials::go_through(&stores, &proposed, out)?
             || !claims::go_through(&stores, &claimed, out)?
+            || !links::go_through(&stores, &links, out)?
         {
             return Ok(());
         }
         return dialogue::run(&stores, questions(&stores, held, pairs, items)?, out);
     }
+    links::list(&links, out)?;
     credentials::list(&proposed, out)?;
     claims::list(&stores, &claimed, out)?;
     contradictions::list(&pairs, out)?;

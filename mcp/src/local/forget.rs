@@ -13,7 +13,7 @@ use super::{ANSWER_TOKENS_MAX, HELD_TITLE, Local};
 use crate::backend::{ForgetResponse, ToolError};
 
 /// Placeholder for the title of a memory archived before, which may have been quarantined for its text.
-const TITLE_BEFORE: &str = "(put aside before)";
+const TITLE_BEFORE: &str = "(archived before)";
 
 impl Local {
     /// Archives memories; those that are archived already stay so. All are looked up first, so that a mistyped id
@@ -31,7 +31,7 @@ impl Local {
                 Some(memory) if memory.is_users_everywhere() => {
                     let short = memory.stored.memory.id.short();
                     return Err(ToolError::Request(format!(
-                        "{short} is the user's own and holds in every project, so only the user puts it aside: \
+                        "{short} is the user's own and holds in every project, so only the user archives it: \
                          `throughline forget {short}`"
                     )));
                 }
@@ -79,7 +79,7 @@ impl Local {
         drop(journal::note(&self.environment.dirs, tree, scope, gone));
         let hold_again = self.hold_again(&stored.memory, project);
         let undo = undo(&short);
-        let mut text = format!("{short} is put aside. {undo}");
+        let mut text = format!("{short} is archived. {undo}");
         if !hold_again.is_empty() {
             text.push_str(&format!(
                 "\nIt had replaced {}, which holds again: `forget` it, too, if it is wrong.",
@@ -111,7 +111,7 @@ impl Local {
         };
         let id = stored.memory.id.short();
         let undo = undo(&id);
-        let text = format!("{id} was put aside before. {undo}");
+        let text = format!("{id} was archived before. {undo}");
         let title = TITLE_BEFORE.to_owned();
         Ok(ForgetResponse { id, title, already: true, undo, text, ..ForgetResponse::default() })
     }
