@@ -128,8 +128,7 @@ fn newest_first(memories: &mut [Stored]) {
 
 /// Returns the archived memories of both stores, newest first.
 pub fn archived(stores: &Stores) -> Result<Listing> {
-    let (mut listing, of_user) = (stores.project.archived()?, stores.user.archived()?);
-    listing.memories.extend(of_user.memories);
+    let mut listing = stores.archived()?;
     newest_first(&mut listing.memories);
     Ok(listing)
 }

@@ -8,7 +8,7 @@ use memory_store::id::SHORT_ID_CHARS;
 use memory_store::memory::{Memory, Status};
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
-use memory_store::store::{By, Forget, Store, Stored};
+use memory_store::store::{Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
 
 use super::{made_by_rules, removal, verdict};
@@ -241,7 +241,7 @@ pub fn supersede(
             memory.supersedes.push(older_id);
         }
     };
-    change(stores, &newer, link)?;
+    stores.edit(&newer, link)?;
     if waits {
         return verdict::reject(stores, older, out);
     }
@@ -249,13 +249,4 @@ pub fn supersede(
     note(&stores.project, |reviewed| {
         reviewed.ids.insert(older_id);
     })
-}
-
-fn change(stores: &Stores, stored: &Stored, change: impl FnOnce(&mut Memory)) -> Result {
-    let store = stores.store_of(stored);
-    let redactor = stores.redactor_for_writing(store)?;
-    let saved =
-        store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, change)?.stored;
-    stores.note_saved(store, &saved, &redactor)?;
-    Ok(())
 }

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use memory_store::MemoryId;
-use memory_store::memory::{Memory, Relation};
+use memory_store::memory::Relation;
 use memory_store::reviewed::Reviewed;
-use memory_store::store::{By, Stored};
+use memory_store::store::Stored;
 
 use crate::ask;
 use crate::failure::{Failure, Result};
@@ -96,15 +96,11 @@ pub fn settle(stores: &Stores, stored: &Stored, adds: bool, out: &mut dyn Write)
         return Err(Failure::new(format!("no link of {} is proposed", id.short())));
     }
     if adds {
-        let store = stores.store_of(stored);
-        let redactor = stores.redactor_for_writing(store)?;
-        let change = |memory: &mut Memory| {
+        stores.edit(stored, |memory| {
             let new = links.iter().filter(|link| !memory.relations.contains(link)).cloned();
             let new: Vec<Relation> = new.collect();
             memory.relations.extend(new);
-        };
-        let saved = store.edit_at(&stored.path, id, By::Person, &redactor, change)?.stored;
-        stores.note_saved(store, &saved, &redactor)?;
+        })?;
     }
     Reviewed::change(&stores.project.home, |reviewed| {
         links.iter().for_each(|link| reviewed.settle_proposal(id, link));
