@@ -80,21 +80,14 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
         (_, true) => Trial::Error,
         (false, false) => Trial::Prompt,
     };
+    let detail = TraceDetail { others: args.limit, scores: args.scores };
     if let (Trial::Prompt, [id]) = (trial, args.query.as_slice())
         && let Ok((_, stored)) = stores.find(id)
     {
-        let detail = TraceDetail { others: args.limit, scores: args.scores };
         return memory::run(&stored, detail, args.json, &stores, out);
     }
     if !args.query.is_empty() {
-        return trace::run(
-            &args.query.join(" "),
-            trial,
-            TraceDetail { others: args.limit, scores: args.scores },
-            args.json,
-            &stores,
-            out,
-        );
+        return trace::run(&args.query.join(" "), trial, detail, args.json, &stores, out);
     }
     let wanted = |receipt: &InjectionReceipt| {
         args.session.as_ref().is_none_or(|start| is_abbreviation(start, &receipt.session))
@@ -105,10 +98,9 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
         let receipts: Vec<Value> = found.iter().map(|receipt| as_json(receipt, &items)).collect();
         view::json(&receipts, out)?;
         out.flush()?;
-        return self::found(&found, args.session.as_deref(), args.session.is_some());
     }
     self::found(&found, args.session.as_deref(), args.session.is_some())?;
-    if found.is_empty() {
+    if args.json || found.is_empty() {
         return Ok(());
     }
     found.iter().try_for_each(|receipt| show(receipt, &items, args.scores, out))?;

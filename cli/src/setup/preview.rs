@@ -101,11 +101,8 @@ pub fn of(world: &World, observed: &Observed) -> Result<InitPreview> {
 
 /// Returns the prompts with the best answers in earlier sessions, newest first.
 fn examples(recall: &Recall, prompts: Vec<TypedPrompt>, now: Timestamp) -> Vec<Example> {
-    let mut found: Vec<(TypedPrompt, Hit)> = prompts
-        .into_iter()
-        .filter_map(|prompt| Some((answer(recall, &prompt, now)?, prompt)))
-        .map(|(hit, prompt)| (prompt, hit))
-        .collect();
+    let answered = |prompt: TypedPrompt| answer(recall, &prompt, now).map(|hit| (prompt, hit));
+    let mut found: Vec<(TypedPrompt, Hit)> = prompts.into_iter().filter_map(answered).collect();
     found.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score));
     found.truncate(EXAMPLES_MAX);
     found.sort_by_key(|(prompt, _)| Reverse(prompt.at));

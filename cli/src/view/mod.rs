@@ -107,17 +107,10 @@ pub fn folder(path: &Path, home: &Path) -> String {
     }
 }
 
-/// Result of a dry run, in JSON.
-#[derive(Serialize)]
-struct DryRunView<'a> {
-    /// Actions that would be taken, in words.
-    would: &'a [String],
-}
-
 /// Prints the actions that would be taken.
 pub fn would(told: &[String], json: bool, out: &mut dyn Write) -> Result {
     if json {
-        return self::json(&DryRunView { would: told }, out);
+        return self::json(&serde_json::json!({"would": told}), out);
     }
     for told in told {
         writeln!(out, "Would {told}.")?;
