@@ -23,10 +23,9 @@ impl Local {
     /// Returns an error if there is no such memory, or one may not be archived.
     pub fn forget(&self, ids: &[String]) -> Result<Vec<ForgetResponse>, ToolError> {
         let project = self.project()?;
-        let ProjectStore { tree, settings, recall } = &project;
         let mut found: Vec<(&str, Option<FoundMemory>)> = Vec::new();
         for id in ids {
-            let memory = self.find_by_id(id, tree, recall, settings)?;
+            let memory = self.find_by_id(id, &project)?;
             match &memory {
                 Some(memory) if memory.is_users_everywhere() => {
                     let short = memory.stored.memory.id.short();
@@ -118,12 +117,12 @@ impl Local {
 
     /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
     fn hold_again(&self, gone: &Memory, project: &ProjectStore) -> Vec<String> {
-        let ProjectStore { tree, settings, recall } = project;
+        let recall = &project.recall;
         // The index was opened before the removal, so it still contains links that only the newer memory has.
         let successor = |id: MemoryId| recall.indexed(id).and_then(|hit| hit.superseded_by);
         let next = gone.superseded_by.or_else(|| successor(gone.id));
         let unlink = |older: MemoryId| {
-            let found = self.find_by_id(&older.to_string(), tree, recall, settings).ok()??;
+            let found = self.find_by_id(&older.to_string(), project).ok()??;
             let link = found.stored.memory.superseded_by.or_else(|| successor(older));
             let next = next.filter(|&next| next != older);
             let is_unlinked =
