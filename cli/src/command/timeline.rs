@@ -33,8 +33,6 @@ const HANDOFFS_SHOWN: usize = 3;
 
 /// Show sessions and changes to memories by day
 #[derive(Debug, Args)]
-#[command(mut_arg("since", |arg| arg.help("Only events from this date on, such as 2026-01-31, 3d or \"last week\"")))]
-#[command(mut_arg("until", |arg| arg.help("Only events up to this date, such as 2026-01-31, 3d or \"last week\"")))]
 pub struct TimelineArgs {
     /// Show the history of this name, such as Redis, instead of days
     #[arg(conflicts_with_all = ["open", "by", "handoff", "since", "until"])]

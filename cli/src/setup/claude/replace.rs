@@ -91,6 +91,28 @@ pub fn replace(
     Ok(replaced?.map(|replaced| Replaced { created, ..replaced }))
 }
 
+/// Removes a part from a file below `root` that contains `mark`, and the file if `is_bare` accepts the rest. Returns the
+/// path if the file contained the part.
+pub fn remove_part(
+    (path, root): (&Path, &Path),
+    mark: &str,
+    run: RunMode,
+    without: impl Fn(&str) -> Option<String>,
+    is_bare: impl Fn(&str) -> bool,
+) -> Result<Option<PathBuf>> {
+    if !path.exists() || check_inside(path, root).is_err() || !holds(path, mark)? {
+        return Ok(None);
+    }
+    let replaced = change(path, run, |_, text| {
+        Ok(match text.and_then(&without) {
+            None => NextText::Keep,
+            Some(rest) if is_bare(&rest) => NextText::Remove,
+            Some(rest) => NextText::Write(rest),
+        })
+    })?;
+    Ok(replaced.map(|_| path.to_owned()))
+}
+
 fn replace_locked(
     path: &Path,
     backup_at: Option<Timestamp>,
