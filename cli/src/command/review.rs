@@ -555,13 +555,12 @@ fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
         writeln!(out, "        {}", paint(QUIET, view::held(&stored.memory)))?;
         credentials::explain(stores, stored, out)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\n`throughline review --accept ID` takes one into {}, `--accept-all` all of them; `--reject ID` drops one. \
          They may stay as they are.",
         stores.project.folder.display()
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Lists the questions to a person: about withheld memories, contradictions, and learned memories, in this order.

@@ -218,8 +218,7 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
         show(&recalled, args, out)?;
     }
     match damage {
-        None if finds_nothing => Err(Failure::silent(exit::NOTHING)),
-        None => Ok(()),
+        None => Failure::of_empty(finds_nothing),
         Some(damage) => Err(incomplete(&damage)),
     }
 }
@@ -278,8 +277,7 @@ fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Res
         }
     }
     match damaged.first() {
-        None if finds_nothing => Err(Failure::silent(exit::NOTHING)),
-        None => Ok(()),
+        None => Failure::of_empty(finds_nothing),
         Some((root, damage)) => Err(Failure::new(format!(
             "what was found may not be all, in {}: {damage}",
             view::path(root)

@@ -15,7 +15,6 @@ use processor::transcript::Speaker;
 use serde::Serialize;
 
 use super::timeline_of;
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::sessions::{PastSession, PastSessions, SessionFilter, on_branch};
 use crate::stores::Stores;
@@ -141,10 +140,7 @@ impl TimelineArgs {
     /// Fails as a search without results, if it is one.
     fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
         out.flush()?;
-        match is_empty && (self.when.is_given() || self.sessions.is_given()) {
-            true => Err(Failure::silent(exit::NOTHING)),
-            false => Ok(()),
-        }
+        Failure::of_empty(is_empty && (self.when.is_given() || self.sessions.is_given()))
     }
 }
 

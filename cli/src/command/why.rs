@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use self::reasons::InjectionOccasion;
 use self::trace::{TraceDetail, Trial};
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::receipts::{self, InjectionReceipt};
 use crate::stores::Stores;
@@ -38,10 +37,7 @@ pub fn found(receipts: &[InjectionReceipt], session: Option<&str>, is_search: bo
                  bring."
             .to_owned(),
     });
-    match is_search {
-        true => Err(Failure::silent(exit::NOTHING)),
-        false => Ok(()),
-    }
+    Failure::of_empty(is_search)
 }
 
 /// Explain why memories were or were not injected
@@ -109,15 +105,14 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
         let open = format!("`throughline show {}` prints a whole turn.", passage::name(hit));
         writeln!(out, "{}", paint(QUIET, plain(&open)))?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "{}",
         paint(
             QUIET,
             "`throughline why \"a prompt\"` tries a prompt, and says why it brings no more."
         )
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Returns a receipt with the short id, kind and title of each memory, and the text, speaker and position of each

@@ -143,13 +143,17 @@ fn edit(world: &World, change: impl FnOnce(&mut DocumentMut)) -> Result {
 }
 
 fn edit_file(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        other => other.at(path)?,
-    };
-    let mut document = parsed(path, &text)?;
+    let mut document = parsed(path, &text(path)?)?;
     change(&mut document);
     write(path, &document.to_string())
+}
+
+/// Reads our own settings file; a missing one is empty.
+pub fn text(path: &Path) -> Result<String> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        other => other.at(path),
+    }
 }
 
 /// Parses our own settings file for a change.

@@ -17,7 +17,6 @@ use memory_store::{Kind, MemoryId, Timestamp};
 
 use super::MemoryView;
 use super::style::{CARE, paint};
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::knowledge::as_of;
 use crate::setup::elsewhere;
@@ -241,10 +240,7 @@ impl ListFilter {
     /// Fails as a search without results, if it is one.
     fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
         out.flush()?;
-        match is_empty && self.is_search() {
-            true => Err(Failure::silent(exit::NOTHING)),
-            false => Ok(()),
-        }
+        Failure::of_empty(is_empty && self.is_search())
     }
 
     fn is_current(&self, stored: &Stored, now: Timestamp) -> bool {

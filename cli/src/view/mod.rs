@@ -125,8 +125,7 @@ pub fn would(told: &[String], json: bool, out: &mut dyn Write) -> Result {
 pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| crate::failure::Failure::new(format!("JSON: {error}")))?;
-    writeln!(out, "{text}")?;
-    Ok(())
+    Ok(writeln!(out, "{text}")?)
 }
 
 /// Warns on stderr about memory files that cannot be read; stdout is for the others.

@@ -220,8 +220,7 @@ impl GraphArgs {
 fn heading(node: &Node, out: &mut dyn Write) -> Result {
     let kind = node.of_type.unwrap_or(node.kind.name());
     let label = plain(&node.label);
-    writeln!(out, "{} {}", paint(STRONG, label), paint(QUIET, format_args!("({kind})")))?;
-    Ok(())
+    Ok(writeln!(out, "{} {}", paint(STRONG, label), paint(QUIET, format_args!("({kind})")))?)
 }
 
 const fn plural_of(kind: NodeKind) -> &'static str {
@@ -254,8 +253,7 @@ fn line(reached: &Reached, graph: &Graph, out: &mut dyn Write) -> Result {
         format!("{}{it}{of}", plain(&link.what))
     });
     let edge = edge.unwrap_or_default();
-    writeln!(out, "  {id}{}  {}", plain(&node.label), paint(QUIET, edge))?;
-    Ok(())
+    Ok(writeln!(out, "  {id}{}  {}", plain(&node.label), paint(QUIET, edge))?)
 }
 
 fn path(

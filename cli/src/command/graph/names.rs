@@ -158,8 +158,7 @@ impl NameOptions {
                 out,
             );
         }
-        writeln!(out, "Done: {change}. `{undo}` undoes it.")?;
-        Ok(())
+        Ok(writeln!(out, "Done: {change}. `{undo}` undoes it.")?)
     }
 }
 
@@ -167,8 +166,7 @@ fn unchanged(message: &str, json: bool, out: &mut dyn Write) -> Result {
     if json {
         return view::json(&json!({"changed": false}), out);
     }
-    writeln!(out, "Nothing was changed: {message}.")?;
-    Ok(())
+    Ok(writeln!(out, "Nothing was changed: {message}.")?)
 }
 
 fn capital(text: &str) -> String {

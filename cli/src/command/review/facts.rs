@@ -40,8 +40,7 @@ impl FactConflict {
         let (newer, older) = (plain(&self.newer.text), plain(&self.older.text));
         let days = [self.newer.from.date(), self.older.from.date()];
         let told = format!("{newer} (since {}) {word} {older} (since {})", days[0], days[1]);
-        writeln!(out, "        {}", paint(CARE, told))?;
-        Ok(())
+        Ok(writeln!(out, "        {}", paint(CARE, told))?)
     }
 }
 

@@ -44,8 +44,7 @@ pub fn confirm(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
     stores.store_of(stored).keep_unfound(stored.memory.id)?;
     neighbours::refresh(stores, stored)?;
     let id = paint(NAME, stored.memory.id.short());
-    writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
-    Ok(())
+    Ok(writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?)
 }
 
 /// A memory to review.
@@ -130,12 +129,11 @@ pub fn list(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     if learned.len() > LISTED_MAX {
         writeln!(out, "... and {} more: `throughline list`", learned.len() - LISTED_MAX)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\nAll of them are in use. `throughline review` at a terminal asks about each; `throughline edit ID` and \
          `throughline forget ID` change one."
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Lists memories that may be outdated.
@@ -156,12 +154,11 @@ fn list_stale(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     if stale.len() > LISTED_MAX {
         writeln!(out, "... and {} more", stale.len() - LISTED_MAX)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\n`throughline review --keep ID` confirms one, `throughline edit ID` and \
          `throughline forget ID` change one.\n"
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Decision about a memory.

@@ -67,11 +67,10 @@ pub fn list(links: &[ProposedLink], out: &mut dyn Write) -> Result {
     if links.len() > LISTED_MAX {
         writeln!(out, "  ... and {} more", links.len() - LISTED_MAX)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "`throughline review --link ID` adds those of a memory, `--no-link ID` drops them.\n"
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Asks about the proposed links of each memory; returns whether the user continues.

@@ -156,7 +156,7 @@ mod tests {
             assert!(remove_paragraph(&path, folder.path(), RunMode::Dry).unwrap().is_some());
             assert!(remove_paragraph(&path, folder.path(), RunMode::Real).unwrap().is_some());
             assert_eq!(fs::read_to_string(&path).ok().as_deref(), before);
-            assert!(!remove_paragraph(&path, folder.path(), RunMode::Real).unwrap().is_some());
+            assert!(remove_paragraph(&path, folder.path(), RunMode::Real).unwrap().is_none());
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "mine").unwrap();
         assert!(
-            insert_skill(&path).is_err() && !remove_skill(&path, RunMode::Real).unwrap().is_some()
+            insert_skill(&path).is_err() && remove_skill(&path, RunMode::Real).unwrap().is_none()
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
