@@ -117,8 +117,7 @@ pub fn explain(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
         return Ok(());
     }
     writeln!(out, "        {}", paint(CARE, view::plain(&places(&suspects))))?;
-    writeln!(out, "        {}", paint(QUIET, format!("--accept {}", marked(stored))))?;
-    Ok(())
+    Ok(writeln!(out, "        {}", paint(QUIET, format!("--accept {}", marked(stored))))?)
 }
 
 /// A change that redacts known secrets in a memory, with its store.
@@ -176,12 +175,11 @@ pub fn list(proposed: &[ProposedSecret<'_>], out: &mut dyn Write) -> Result {
             writeln!(out, "        {}", paint(QUIET, view::plain(after.trim())))?;
         }
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\n`throughline review --hide ID` takes the value out of that memory, and out of what else is stored; \
          `--keep-value ID` keeps it everywhere, as no secret.\n"
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Asks about each proposed change; returns whether the user continues.
@@ -247,6 +245,5 @@ fn decide(
     };
     let redactor = one.store.redactor(&stores.settings);
     stores.note_saved(one.store, &stored, &redactor)?;
-    writeln!(out, "{done}")?;
-    Ok(())
+    Ok(writeln!(out, "{done}")?)
 }

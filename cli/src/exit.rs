@@ -72,19 +72,10 @@ const HELP_COLUMNS: usize = 79;
 
 /// Returns all codes for `--help`, in as few lines as possible.
 pub fn help() -> String {
-    let mut text = "Exit codes:".to_owned();
-    let mut columns = text.len();
-    for (number, (code, brief, _)) in TABLE.iter().enumerate() {
-        let end = if number + 1 < TABLE.len() { "," } else { "" };
-        let word = format!("{code} {brief}{end}");
-        if columns + 1 + word.len() > HELP_COLUMNS {
-            text.push_str("\n ");
-            columns = 1;
-        }
-        text.push_str(&format!(" {word}"));
-        columns += 1 + word.len();
-    }
-    text
+    // A code and its words stay in one line, so that their spaces are no places for a break.
+    let codes = TABLE.map(|(code, brief, _)| format!("{code} {brief}").replace(' ', "\u{a0}"));
+    let options = textwrap::Options::new(HELP_COLUMNS).subsequent_indent("  ");
+    textwrap::fill(&format!("Exit codes: {}", codes.join(", ")), options).replace('\u{a0}', " ")
 }
 
 #[cfg(test)]

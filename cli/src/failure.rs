@@ -37,6 +37,11 @@ impl Failure {
         Self::new("").code(code)
     }
 
+    /// Fails without a message if a search found nothing, as `grep` does.
+    pub fn of_empty(found_nothing: bool) -> Result {
+        if found_nothing { Err(Self::silent(exit::NOTHING)) } else { Ok(()) }
+    }
+
     /// Replaces the exit code.
     pub fn code(mut self, code: u8) -> Self {
         self.code = code;

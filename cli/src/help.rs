@@ -23,90 +23,13 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("For programs", &["mcp", "statusline", "redact", "completions"]),
 ];
 
-/// Two examples for each command, without the leading `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 41] = [
-    ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
-    (
-        "ask",
-        ["ask 'why are amounts in cents?'", "ask --as-of 2026-03-31 'where are carts stored?'"],
-    ),
-    ("resume", ["resume upload retry", "resume rounding --run"]),
-    ("show", ["show 96tfds", "show 96tfds --json"]),
-    ("list", ["list --kind decision", "list --path src/ -n 20"]),
-    ("browse", ["browse", "browse --json"]),
-    (
-        "add",
-        ["add 'We deploy on Tuesdays'", "add 'Cents, never floats' -k convention -p src/price.rs"],
-    ),
-    ("edit", ["edit 96tfds --title 'Bread is bought'", "edit 96tfds --pin"]),
-    ("forget", ["forget 96tfds --dry-run", "forget 96tfds"]),
-    ("restore", ["restore 96tfds", "restore 96tfds --json"]),
-    ("review", ["review", "review --keep 96tfds"]),
-    ("guard", ["guard", "guard add --reason 96tfds --command 'git push --force*'"]),
-    ("how", ["how cargo test", "how -n 2 deploy"]),
-    ("fixes", ["fixes", "fixes mismatched types"]),
-    ("graph", ["graph 96tfds", "graph --stats"]),
-    ("blame", ["blame src/price.rs", "blame src/ -n 3"]),
-    ("diff", ["diff", "diff main..feature"]),
-    ("check", ["check", "check --staged"]),
-    ("status", ["status", "status --stats"]),
-    ("log", ["log", "log -n 5 --session 1111"]),
-    ("why", ["why", "why 'how are amounts kept?'"]),
-    ("timeline", ["timeline -n 30", "timeline --handoff"]),
-    ("report", ["report", "report --out ~/throughline.html"]),
-    ("doctor", ["doctor", "doctor --secrets"]),
-    ("init", ["init --preview", "init --yes --private"]),
-    ("uninstall", ["uninstall", "uninstall --purge --yes"]),
-    ("config", ["config get start_tokens", "config set notice off"]),
-    ("off", ["off", "off --for 2h"]),
-    ("on", ["on", "on --json"]),
-    ("trust", ["trust", "trust --dry-run"]),
-    ("link", ["link .", "link ~/work"]),
-    ("projects", ["projects", "projects --json"]),
-    ("share", ["share on", "share off"]),
-    ("sync", ["sync", "sync --all"]),
-    ("watch", ["watch", "watch --poll=5"]),
-    ("purge", ["purge --before 2026-06-01 --yes", "purge --session 1111 --yes"]),
-    ("pack", ["pack --tokens 1000", "pack --json"]),
-    ("mcp", ["mcp", "mcp </dev/null"]),
-    ("statusline", ["statusline", "statusline --json </dev/null"]),
-    ("redact", ["redact notes.txt", "redact --check notes.txt"]),
-    ("completions", ["completions bash", "completions zsh"]),
-];
-
-/// Two examples for each nested command, and for commands that programs run.
-const NESTED_EXAMPLES: [(&str, [&str; 2]); 13] = [
-    ("watch install", ["watch install", "watch install --dry-run"]),
-    ("config get", ["config get start_tokens", "config get review --json"]),
-    ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
-    ("config unset", ["config unset start_tokens", "config unset review --dry-run"]),
-    ("config edit", ["config edit", "config edit -v"]),
-    ("config schema", ["config schema", "config schema >settings.schema.json"]),
-    ("config llm", ["config llm rules", "config llm claude haiku --usd-per-day 0.50 --dry-run"]),
-    ("config llm rules", ["config llm rules", "config llm rules --dry-run"]),
-    ("config llm ollama", ["config llm ollama", "config llm ollama qwen3:4b --dry-run"]),
-    (
-        "config llm openai",
-        [
-            "config llm openai --host http://127.0.0.1:8080 qwen3",
-            "config llm openai --host http://127.0.0.1:8080 --key-env MODEL_KEY qwen3",
-        ],
-    ),
-    ("config llm claude", ["config llm claude", "config llm claude --usd-per-day 0.50 haiku"]),
-    ("man", ["man", "man ~/.local/share/man/man1"]),
-    (
-        "merge-driver",
-        [
-            "merge-driver base.md ours.md theirs.md",
-            "merge-driver --dry-run base.md ours.md theirs.md",
-        ],
-    ),
-];
+/// Two examples for each command, indented below its name; `96tfds` is a memory's id.
+const EXAMPLES: &str = include_str!("examples.txt");
 
 /// Returns both examples of a command, without the leading `throughline`.
 pub fn examples(path: &str) -> Option<[&'static str; 2]> {
-    let mut all = EXAMPLES.iter().chain(&NESTED_EXAMPLES);
-    all.find(|(name, _)| *name == path).map(|(_, examples)| *examples)
+    let mut lines = EXAMPLES.lines().skip_while(|line| *line != path).skip(1).map(str::trim);
+    Some([lines.next()?, lines.next()?])
 }
 
 /// Environment variables that affect the program, with descriptions.
@@ -209,20 +132,19 @@ mod tests {
         let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
         assert_eq!(grouped.len(), names.len(), "one is in two groups");
-        assert_eq!(EXAMPLES.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
         // Includes nested commands and those run by programs.
-        fn each_has_examples(command: &Command, path: &str) {
-            for below in command.get_subcommands() {
+        fn count_with_examples(command: &Command, path: &str) -> usize {
+            let below = command.get_subcommands().map(|below| {
                 let path = format!("{path} {}", below.get_name());
-                assert!(examples(path.trim_start()).is_some(), "{path}");
-                each_has_examples(below, &path);
-            }
+                let path = path.trim_start();
+                let name = path.split(' ').next();
+                let is_its = |example: &str| example.split(' ').next() == name;
+                assert!(examples(path).unwrap().into_iter().all(is_its), "{path}");
+                1 + count_with_examples(below, path)
+            });
+            below.sum()
         }
-        each_has_examples(&all, "");
-        for (name, examples) in EXAMPLES {
-            let is_its = |example: &&str| example.split(' ').next() == Some(name);
-            assert!(examples.iter().all(is_its), "{name}");
-        }
+        assert_eq!(EXAMPLES.lines().count(), 3 * count_with_examples(&all, ""));
         for line in groups(&all).lines().chain(OPTIONS.lines()).chain(footer().lines()) {
             assert!(line.chars().count() <= 80, "{line}");
         }

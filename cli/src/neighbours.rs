@@ -51,24 +51,21 @@ pub fn keep_of_agent(near: &mut Vec<Neighbour>, agent: Option<&str>, recall: &Re
 /// Prints how a memory relates to a neighbour, in one line.
 pub fn line(near: &Neighbour, out: &mut dyn Write) -> Result {
     let id = paint(NAME, near.id.short());
-    writeln!(out, "It {} {id}: {}", near.verdict.words(), plain(&near.title))?;
-    Ok(())
+    Ok(writeln!(out, "It {} {id}: {}", near.verdict.words(), plain(&near.title))?)
 }
 
 /// Marks a memory as replaced by another one that already contains the link, and prints that.
 pub fn supersede(stores: &Stores, older: &Stored, newer: MemoryId, out: &mut dyn Write) -> Result {
     link(stores, older, Some(newer))?;
     let (id, newer) = (older.memory.id.short(), newer.short());
-    writeln!(out, "Replaced: {} by {}", paint(NAME, id), paint(NAME, newer))?;
-    Ok(())
+    Ok(writeln!(out, "Replaced: {} by {}", paint(NAME, id), paint(NAME, newer))?)
 }
 
 /// Removes the mark that another memory replaces this one, and prints that.
 pub fn restore(stores: &Stores, older: &Stored, out: &mut dyn Write) -> Result {
     link(stores, older, None)?;
     let title = plain(&older.memory.title);
-    writeln!(out, "It no longer replaces {} {title}.", paint(NAME, older.memory.id.short()))?;
-    Ok(())
+    Ok(writeln!(out, "It no longer replaces {} {title}.", paint(NAME, older.memory.id.short()))?)
 }
 
 /// Unlinks the memories that a removed one had replaced. Those that nothing else replaces are active again, which is

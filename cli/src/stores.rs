@@ -12,13 +12,13 @@ use memory_store::identity::Identity;
 use memory_store::index::journal::{self, Change};
 use memory_store::layout::{Tree, TreeDir};
 use memory_store::ledger::Tombstone;
-use memory_store::memory::Scope;
+use memory_store::memory::{Memory, Scope};
 use memory_store::recall::{Collection, Judged, Recall};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
-use memory_store::store::{Listing, SHORT_ID_CHARS_MIN, Store, Stored};
+use memory_store::store::{By, Listing, SHORT_ID_CHARS_MIN, Store, Stored};
 use memory_store::trust::{HeldBack, Trust};
 use memory_store::{Error, MemoryId, Timestamp};
 
@@ -113,8 +113,7 @@ impl Stores {
 
     /// Adds the change of a memory to the journal for the next hook, after its file is written.
     pub fn note(&self, of: &Stored, change: Change<'_>) -> Result {
-        after_saving(journal::note(&self.world.dirs, &self.tree, self.scope_of(of), change))?;
-        self.update_guards()
+        self.note_in(self.store_of(of), change)
     }
 
     /// Adds a change of one of the stores to the journal for the next hook.
@@ -159,6 +158,16 @@ impl Stores {
         Ok(judgement.held)
     }
 
+    /// Changes the file of a memory as a person decided, and adds it to the journal. Returns the changed memory.
+    pub fn edit(&self, stored: &Stored, change: impl FnOnce(&mut Memory)) -> Result<Stored> {
+        let store = self.store_of(stored);
+        let redactor = self.redactor_for_writing(store)?;
+        let saved =
+            store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, change)?.stored;
+        self.note_saved(store, &saved, &redactor)?;
+        Ok(saved)
+    }
+
     /// Returns the trust state of a store, with the present releases.
     pub fn trust(&self, store: &Store) -> Result<Trust> {
         Ok(Trust::of(store, &self.settings)?)
@@ -170,28 +179,21 @@ impl Stores {
         if let Some(found) = self.find_indexed(ids) {
             return Ok(found);
         }
-        let (all, mut archived) = (self.list()?, None);
-        let mut found = Vec::new();
+        let all = self.list()?;
+        let mut stored = Vec::new();
         for id in ids {
-            found.push(match all.find(id) {
+            let found = match all.find(id) {
                 Err(Error::NotFound { found: 0, .. }) => {
-                    if archived.is_none() {
-                        archived = Some(joined(self.project.archived()?, self.user.archived()?));
-                    }
-                    let archived = archived.as_ref().and_then(|it| it.find(id).ok());
-                    match archived {
-                        Some(archived) => archived,
-                        None => {
-                            let failure = self.unclear(id, 0)?;
-                            return Err(broken(self.list()?, id).map_or(failure, Failure::from));
-                        }
-                    }
+                    self.archived()?.find(id).or_else(|_| all.find(id))
                 }
-                Err(Error::NotFound { found, .. }) => return Err(self.unclear(id, found)?),
-                found => found?,
-            });
+                found => found,
+            };
+            match found {
+                Ok(found) => stored.push(found),
+                Err(error) => return Err(self.not_found(all, error)?),
+            }
         }
-        Ok(found)
+        Ok(stored)
     }
 
     /// Finds memories whose files are unchanged since they were indexed; `None` if one of them is not found.
@@ -203,54 +205,35 @@ impl Stores {
 
     /// Finds a memory in either store by its id, or the last characters of it.
     pub fn find(&self, id: &str) -> Result<(&Store, Stored)> {
-        self.find_with(id, |store, id| store.list()?.find(id))
+        let all = self.list()?;
+        match all.find(id) {
+            Ok(stored) => Ok((self.store_of(&stored), stored)),
+            Err(error) => Err(self.not_found(all, error)?),
+        }
     }
 
     /// Finds a memory, or an archived one if the id matches no other; returns whether it is archived.
     pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
-        let is_unknown = |store: &Store| {
-            matches!(
-                store.list().and_then(|all| all.find(id)),
-                Err(Error::NotFound { found: 0, .. })
-            )
-        };
-        match self.find(id) {
-            Ok((store, stored)) => Ok((store, stored, false)),
-            // An ambiguous id, or that of an unreadable file, must not select an archived memory.
-            Err(missing) if !is_unknown(&self.project) || !is_unknown(&self.user) => Err(missing),
-            Err(missing) => {
-                let (store, stored) = self
-                    .find_with(id, |store, id| store.archived()?.find(id))
-                    .map_err(|_| missing)?;
-                Ok((store, stored, true))
-            }
+        // An ambiguous id must not select an archived memory.
+        if !matches!(self.list()?.find(id), Err(Error::NotFound { found: 0, .. })) {
+            return self.find(id).map(|(store, stored)| (store, stored, false));
+        }
+        let mut found = Vec::new();
+        for store in self.both() {
+            found.extend(store.archived()?.find(id).ok().map(|stored| (store, stored, true)));
+        }
+        match (found.pop(), found.pop()) {
+            (Some(found), None) => Ok(found),
+            _ => self.find(id).map(|(store, stored)| (store, stored, false)),
         }
     }
 
-    fn find_with(
-        &self,
-        id: &str,
-        find: impl Fn(&Store, &str) -> memory_store::Result<Stored>,
-    ) -> Result<(&Store, Stored)> {
-        let (project, user) = (find(&self.project, id), find(&self.user, id));
-        match (project, user) {
-            (Ok(found), Err(Error::NotFound { found: 0, .. })) => Ok((&self.project, found)),
-            (Err(Error::NotFound { found: 0, .. }), Ok(found)) => Ok((&self.user, found)),
-            (Ok(_), Ok(_)) => Err(self.unclear(id, 2)?),
-            (
-                Err(Error::NotFound { found: project, .. }),
-                Err(Error::NotFound { found: user, .. }),
-            ) => match project + user {
-                0 => {
-                    let failure = self.unclear(id, 0)?;
-                    Err(broken(self.list()?, id).map_or(failure, Failure::from))
-                }
-                found => Err(self.unclear(id, found)?),
-            },
-            (Ok(_), Err(Error::NotFound { found, .. }))
-            | (Err(Error::NotFound { found, .. }), Ok(_)) => Err(self.unclear(id, found + 1)?),
-            (Err(error), _) | (_, Err(error)) => Err(error.into()),
-        }
+    /// Returns the failure of a search for an id in a list; that of a file if only an invalid file has the id.
+    fn not_found(&self, all: Listing, error: Error) -> Result<Failure> {
+        let Error::NotFound { id, found } = &error else { return Ok(error.into()) };
+        let failure = self.unclear(id, *found)?;
+        let broken = if *found == 0 { broken(all, id) } else { None };
+        Ok(broken.map_or(failure, Failure::from))
     }
 
     /// Returns the failure for an id that identifies no memory, or several: it names them, or the minimum length.
@@ -266,8 +249,7 @@ impl Stores {
         if found == 0 {
             return Ok(failure);
         }
-        let archived = joined(self.project.archived()?, self.user.archived()?);
-        let all = joined(self.list()?, archived).memories;
+        let all = joined(self.list()?, self.archived()?).memories;
         let fitting: BTreeMap<String, String> = all
             .into_iter()
             .map(|stored| (stored.memory.id.to_string().to_ascii_lowercase(), stored.memory.title))
@@ -397,6 +379,11 @@ impl Stores {
         let mut tombstones = self.project.tombstones()?;
         tombstones.extend(self.user.tombstones()?);
         Ok(tombstones)
+    }
+
+    /// Lists the archived memories of both stores.
+    pub fn archived(&self) -> Result<Listing> {
+        Ok(joined(self.project.archived()?, self.user.archived()?))
     }
 
     /// Lists both stores.

@@ -77,10 +77,10 @@ pub fn count(text: &str) -> Result<usize, String> {
 /// A range of time that limits a list.
 #[derive(Clone, Debug, Default, Args)]
 pub struct DateRange {
-    /// Only memories from this date on, such as 2026-01-31, 3d or "last week"
+    /// Only items from this date on, such as 2026-01-31, 3d or "last week"
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// Only memories up to this date, such as 2026-01-31, 3d or "last week"
+    /// Only items up to this date, such as 2026-01-31, 3d or "last week"
     #[arg(long, hide_short_help = true, value_name = "DATE")]
     until: Option<String>,
 }

@@ -303,6 +303,14 @@ fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
     folder.ok_or_else(|| Failure::new("this program lies in no folder"))
 }
 
+/// Creates a folder that is removed with its value.
+pub fn temporary_folder() -> Result<tempfile::TempDir> {
+    tempfile::tempdir().map_err(|error| {
+        Failure::new(format!("no temporary folder: {error}"))
+            .hint("Set TMPDIR to a folder that you may write.")
+    })
+}
+
 /// Returns fresh entropy.
 pub fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
     let mut bytes = [0; BYTES];

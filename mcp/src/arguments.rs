@@ -213,13 +213,7 @@ fn outcome(value: &Value) -> Option<Value> {
     let mut outcome = Map::new();
     for (name, value) in object.iter().filter(|(_, value)| !is_empty(value)) {
         let part = OUTCOME.iter().find(|part| part.eq_ignore_ascii_case(name))?;
-        let mut items = list(value, "\n")?;
-        items = items.iter().map(|item| one_line(item)).filter(|item| !item.is_empty()).collect();
-        let is_short = items.iter().all(|item| item.chars().count() <= ITEM_CHARS_MAX);
-        if items.len() > ITEMS_MAX || !is_short {
-            return None;
-        }
-        outcome.insert((*part).to_owned(), items.into());
+        outcome.insert((*part).to_owned(), items(value, &json!({"form": "line"}))?);
     }
     (!outcome.is_empty()).then_some(Value::Object(outcome))
 }
@@ -247,7 +241,7 @@ fn text(text: &str, schema: &Value) -> Option<Value> {
 fn items(value: &Value, schema: &Value) -> Option<Value> {
     let form = schema["form"].as_str().unwrap_or_default();
     let separator = match form {
-        "id" | "fact" | "relation" => "\n",
+        "id" | "fact" | "relation" | "line" => "\n",
         "path" => ", ",
         _ => ",",
     };

@@ -153,14 +153,18 @@ impl Local {
         Ok(Timestamp(after.0 - 1).min(self.now()))
     }
 
-    /// The first and the last moment between two times that words name.
-    fn span(&self, since: Option<&str>, before: Option<&str>) -> Result<TimeSpan, ToolError> {
+    /// The first and the last moment between two times that words name; with `as_of`, nothing later counts.
+    fn span(
+        &self,
+        since: Option<&str>,
+        before: Option<&str>,
+        as_of: Option<Timestamp>,
+    ) -> Result<TimeSpan, ToolError> {
         let since = since.map(|words| self.time("since", words)).transpose()?;
         let before = before.map(|words| self.time("before", words)).transpose()?;
-        Ok(TimeSpan {
-            since: since.map(|(from, _)| from),
-            until: before.map(|(from, _)| Timestamp(from.0 - 1)),
-        })
+        let before = before.map(|(from, _)| Timestamp(from.0 - 1));
+        let until = before.into_iter().chain(as_of).min();
+        Ok(TimeSpan { since: since.map(|(from, _)| from), until })
     }
 
     /// Returns a path as a member of the project would write it.

@@ -77,7 +77,7 @@ pub struct Page {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RecallRequest {
-    /// Question, keywords, file name or error text. Operators: AND, OR, NOT, kind:fix, tag:ci, topic:shop,
+    /// Plain words or error text; ranked. Operators: AND, OR, NOT, kind:fix, tag:ci, topic:shop,
     /// since:2026-10-01, before:"last week".
     #[schemars(extend("form" = "query"))]
     pub query: Option<String>,
@@ -102,7 +102,7 @@ pub struct RecallRequest {
     pub agent: Option<String>,
     /// Default full.
     pub detail: Option<Detail>,
-    /// Answer as of this date.
+    /// Answer as of the end of this day (ISO date); needs no history.
     pub as_of: Option<String>,
     /// Include superseded and expired memories.
     pub history: bool,
@@ -198,7 +198,7 @@ pub struct ForgetRequest {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct SessionsRequest {
-    /// Words of the conversation, or error text. Operators as in recall.
+    /// As in recall.
     #[schemars(extend("form" = "query"))]
     pub query: Option<String>,
     /// Only this session: its id or a prefix.
@@ -208,9 +208,9 @@ pub struct SessionsRequest {
     pub turns: Option<(u32, u32)>,
     /// With session: one line for each turn.
     pub outline: bool,
-    /// Sessions on this git branch.
+    /// Only on this git branch.
     pub branch: Option<String>,
-    /// Sessions that changed any of these files.
+    /// Only those that changed one of these files.
     #[schemars(extend("form" = "path"))]
     pub paths: Vec<String>,
     /// From this date on.

@@ -77,8 +77,8 @@ impl Tool {
                 title: "Remember",
                 description: "Save one thing for later sessions: a lasting preference, a decision with its reason, a \
                               fix, a gotcha, a verified command. To update a memory, pass its id, or repeat its kind \
-                              and title. If the answer reports a conflict, call again with id and supersedes or \
-                              both_hold. Secrets are redacted.",
+                              and title. If the answer reports a conflict, the memory is already saved: call again with its \
+                              id and supersedes or both_hold. Secrets are redacted.",
                 search_hint: None,
                 read_only: false,
                 destructive: false,
@@ -87,7 +87,7 @@ impl Tool {
             Self::Forget => ToolDefinition {
                 name: "forget",
                 title: "Forget a memory",
-                description: "Archive wrong or unwanted memories: they are not recalled or relearned. The user can restore \
+                description: "Archive wrong memories: they are not recalled or relearned. The user can restore \
                               them.",
                 search_hint: Some("forget delete remove wrong memory"),
                 read_only: false,
@@ -97,8 +97,8 @@ impl Tool {
             Self::SearchSessions => ToolDefinition {
                 name: "search_sessions",
                 title: "Search earlier sessions",
-                description: "Search earlier sessions (redacted), read turns or an outline of one session, or list sessions \
-                              by date, branch or changed file.",
+                description: "Search earlier sessions (redacted) by query, best first; read turns or an outline of one session; or \
+                              list sessions, latest first.",
                 search_hint: Some(
                     "earlier sessions conversation history transcript last time who changed file",
                 ),

@@ -8,12 +8,12 @@ use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source};
 use memory_store::neighbour::{self, Neighbour, Verdict};
 use memory_store::store::{Change, Stored};
 use memory_store::{Kind, MemoryId};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::ask;
 use crate::caller::Caller;
 use crate::exit;
-use crate::facts::{self, RelatedFact};
+use crate::facts;
 use crate::failure::{Failure, Result};
 use crate::neighbours::{self, NeighbourView};
 use crate::person;
@@ -83,14 +83,6 @@ pub struct AddArgs {
     both: bool,
     #[command(flatten)]
     write: WriteOptions,
-}
-
-/// Result of a dry run, as printed by `--json`.
-#[derive(Serialize)]
-struct AddCheck<'a> {
-    would: Vec<String>,
-    neighbours: Vec<NeighbourView<'a>>,
-    facts: Vec<RelatedFact>,
 }
 
 /// Relation of a new memory to its nearest neighbour, as decided by the person.
@@ -275,8 +267,9 @@ impl AddArgs {
         let mut told = vec![format!("add the {} \"{}\"", memory.kind.name(), line(&memory.title))];
         told.extend(memory.supersedes.iter().map(|id| format!("replace {}", id.short())));
         if self.write.json {
-            let neighbours = near.iter().map(NeighbourView::from).collect();
-            return view::json(&AddCheck { would: told, neighbours, facts: related }, out);
+            let neighbours: Vec<NeighbourView<'_>> = near.iter().map(NeighbourView::from).collect();
+            let view = json!({"would": told, "neighbours": neighbours, "facts": related});
+            return view::json(&view, out);
         }
         view::would(&told, false, out)?;
         related.iter().try_for_each(|related| related.print(out))?;

@@ -10,7 +10,6 @@ use memory_store::{Timestamp, short_session};
 use processor::extract::session_record::{SessionRecord, TouchedFile};
 use serde::Serialize;
 
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::sessions::{PastSession, PastSessions};
 use crate::stores::Stores;
@@ -87,10 +86,7 @@ pub fn run(args: &BlameArgs, world: &World, out: &mut dyn Write) -> Result {
     } else {
         show(&path, &memories, &touched, world, out)?;
     }
-    match is_empty {
-        true => Err(Failure::silent(exit::NOTHING)),
-        false => Ok(()),
-    }
+    Failure::of_empty(is_empty)
 }
 
 /// Returns whether an active or pending memory names the file, a folder above it, or something below it. For the root,

@@ -286,6 +286,5 @@ fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
         };
         writeln!(out, "{setting:<40} {}", paint(QUIET, format_args!("# {}", line.origin)))?;
     }
-    writeln!(out, "\nSet them in {}", world.dirs.config_file().display())?;
-    Ok(())
+    Ok(writeln!(out, "\nSet them in {}", world.dirs.config_file().display())?)
 }

@@ -56,7 +56,7 @@ impl DiffSide {
 }
 
 /// The differences between two sides.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct MemoryDifference {
     from: String,
     to: String,
@@ -150,14 +150,8 @@ fn compare(root: &Path, from: &DiffSide, to: &DiffSide) -> Result<MemoryDifferen
     let mut unreadable = Vec::new();
     let old = read(from, root, &mut unreadable)?;
     let mut new = read(to, root, &mut unreadable)?;
-    let mut difference = MemoryDifference {
-        from: from.name().to_owned(),
-        to: to.name().to_owned(),
-        added: Vec::new(),
-        changed: Vec::new(),
-        removed: Vec::new(),
-        unreadable: Vec::new(),
-    };
+    let (from, to) = (from.name().to_owned(), to.name().to_owned());
+    let mut difference = MemoryDifference { from, to, ..MemoryDifference::default() };
     for (id, (file, memory)) in old {
         let Some((new_file, new_memory)) = new.remove(&id) else {
             difference.removed.push(MemoryLine::new(&memory, file));
@@ -241,7 +235,7 @@ fn show(difference: &MemoryDifference, out: &mut dyn Write) -> Result {
     } else {
         let counts = format!(
             "{} added, {} changed, {} removed",
-            plural(added.len(), "memory").replace("memorys", "memories"),
+            plural(added.len(), "memory"),
             changed.len(),
             removed.len()
         );

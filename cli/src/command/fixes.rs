@@ -13,7 +13,6 @@ use processor::extract::session_record::Cure;
 use processor::session_records::{self, Friction};
 use serde::Serialize;
 
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
 use crate::view::style::{NAME, QUIET, STRONG, paint};
@@ -92,10 +91,7 @@ pub fn run(args: &FixesArgs, world: &World, out: &mut dyn Write) -> Result {
         show_cures(&cures, out)?;
     }
     let is_empty = fixes.is_empty() && cures.is_empty();
-    match is_empty && !args.words.is_empty() {
-        true => Err(Failure::silent(exit::NOTHING)),
-        false => Ok(()),
-    }
+    Failure::of_empty(is_empty && !args.words.is_empty())
 }
 
 /// Prints the errors that recur.

@@ -277,10 +277,12 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
         reader.set(world)?;
     }
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
-    decide_earlier(args, world, plan, &tree)?;
-    // The named sessions may belong to this project now.
     let again = match args.earlier {
-        Some(_) => Some(discover::transcripts(&world.dirs, &tree)?.transcripts),
+        // The named sessions may belong to this project now.
+        Some(decision) => {
+            sync::decide(world, &tree, decision, plan.earlier.newest)?;
+            Some(discover::transcripts(&world.dirs, &tree)?.transcripts)
+        }
         None => None,
     };
     let found = again.as_ref().unwrap_or(&plan.found);
@@ -318,14 +320,6 @@ fn check_found(world: &World, root: &Path) -> Result {
     Err(Failure::new(format!("{} was set up, and is not found again", view::path(root))).hint(
         "Its folder or git directory may have changed meanwhile: try again, and see `throughline doctor`.",
     ))
-}
-
-/// Applies the option about sessions that may belong to another project.
-fn decide_earlier(args: &InitArgs, world: &World, plan: &SetupPlan, tree: &Tree) -> Result {
-    match args.earlier {
-        Some(decision) => sync::decide(world, tree, decision, plan.earlier.newest),
-        None => Ok(()),
-    }
 }
 
 /// Lists projects that this working tree may belong to. It does not join them automatically, since it may be a fork

@@ -74,9 +74,8 @@ pub fn run(args: &LinkArgs, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&Linked { root: &tree.root, project: project.to_string() }, out);
     }
     writeln!(out, "{} now belongs to project {project}.", view::path(&tree.root))?;
-    writeln!(
+    Ok(writeln!(
         out,
         "A memory folder of this tree is its from now on; `throughline sync` reads the sessions of this tree."
-    )?;
-    Ok(())
+    )?)
 }

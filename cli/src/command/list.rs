@@ -27,7 +27,7 @@ pub struct ListArgs {
     /// Count the memories of each topic
     #[arg(long, conflicts_with = "pick")]
     topics: bool,
-    /// With --topics: 1 for areas alone
+    /// With --topics: 1 counts areas, 2 also the topics of each area
     #[arg(long, requires = "topics", default_value_t = 2, value_name = "1-2", value_parser = clap::value_parser!(u8).range(1..=2))]
     depth: u8,
     /// Print JSON

@@ -30,8 +30,6 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 ///
 /// `throughline why` explains the injections.
 #[derive(Debug, Args)]
-#[command(mut_arg("since", |arg| arg.help("Only injections from this date on, such as 2026-01-31, 3d or \"last week\"")))]
-#[command(mut_arg("until", |arg| arg.help("Only injections up to this date, such as 2026-01-31, 3d or \"last week\"")))]
 pub struct LogArgs {
     /// Maximum number of injections
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]

@@ -48,8 +48,7 @@ pub fn run(args: &ManPages, _: &World, out: &mut dyn Write) -> Result {
         let file = dir.join(name);
         fs::write(&file, page).at(&file)?;
     }
-    writeln!(out, "Wrote the manual pages into {}.", crate::view::path(dir))?;
-    Ok(())
+    Ok(writeln!(out, "Wrote the manual pages into {}.", crate::view::path(dir))?)
 }
 
 /// Renders the page of a command, whose path follows `throughline`, and the pages of its subcommands.

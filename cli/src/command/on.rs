@@ -46,6 +46,5 @@ pub fn run(args: &OnArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.write.json {
         return view::json(&Silence { off: false, until: None }, out);
     }
-    writeln!(out, "{told}")?;
-    Ok(())
+    Ok(writeln!(out, "{told}")?)
 }

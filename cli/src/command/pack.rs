@@ -86,8 +86,7 @@ fn section<'a>(
     for stored in memories {
         writeln!(out, "{}", text(&stored.memory, is_pulled(stored)))?;
     }
-    writeln!(out)?;
-    Ok(())
+    Ok(writeln!(out)?)
 }
 
 /// Returns whether a memory is attributed to Claude: Claude chose to save it, or stated it as a wish.

@@ -9,6 +9,7 @@ use memory_store::fs::lines::{Line, Lines};
 use memory_store::redact::{Personal, RedactOptions, Redactor};
 use memory_store::settings_file;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::exit;
 use crate::failure::{AtPath as _, Failure, Result};
@@ -66,12 +67,6 @@ struct RedactFinding {
 struct RedactInput {
     id: serde_json::Value,
     text: String,
-}
-
-#[derive(Serialize)]
-struct Answered<'a> {
-    id: &'a serde_json::Value,
-    redacted: &'a str,
 }
 
 /// Runs the command.
@@ -147,8 +142,7 @@ fn lines(
         })?;
         let redacted = redactor.redact(&given.text);
         found += usize::from(redacted != given.text.as_str());
-        let answer = Answered { id: &given.id, redacted: &redacted };
-        writeln!(out, "{}", serde_json::to_string(&answer).map_err(io::Error::from)?)?;
+        writeln!(out, "{}", json!({"id": given.id, "redacted": redacted}))?;
     }
     let Some(first) = first_left_out else { return Ok(found) };
     let what = match left_out {

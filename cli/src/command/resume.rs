@@ -89,10 +89,7 @@ pub fn run(args: &ResumeArgs, world: &World, out: &mut dyn Write) -> Result {
     if let Some(damage) = damage {
         return Err(incomplete(&damage));
     }
-    let nothing = Failure::silent(exit::NOTHING);
-    if found.is_empty() {
-        return Err(nothing);
-    }
+    Failure::of_empty(found.is_empty())?;
     if args.json || !world.interactive || !world.is_seen {
         return Ok(());
     }

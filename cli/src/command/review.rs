@@ -131,25 +131,6 @@ enum Verb {
 }
 
 impl Verb {
-    /// Returns what would be done to a memory, in words.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Release => "release",
-            Self::Accept => "accept",
-            Self::Hide => "hide known secrets in",
-            Self::KeepValue => "keep the values of",
-            Self::Agree => "agree to the change by Claude to",
-            Self::Refuse => "refuse the change by Claude to",
-            Self::Reject => "turn down",
-            Self::Hold => "make pending again",
-            Self::Keep => "confirm",
-            Self::Prefer => "prefer",
-            Self::Both => "keep beside the other one",
-            Self::Link => "add the proposed links to",
-            Self::NoLink => "drop the proposed links of",
-        }
-    }
-
     /// Finds a memory by the id that a person typed.
     fn find(self, stores: &Stores, typed: &str) -> Result<Stored> {
         match self {
@@ -163,30 +144,30 @@ impl Verb {
 }
 
 impl ReviewArgs {
-    /// Returns the ids that each option names, in the order in which the verdicts are carried out: a released memory
+    /// Returns each verdict with its words and the ids that its option names, in the order in which the verdicts are carried out: a released memory
     /// stays where it was found, and accepting moves it.
-    fn named(&self) -> [(Verb, &[String]); 13] {
+    fn named(&self) -> [(Verb, &'static str, &[String]); 13] {
         [
-            (Verb::Release, &self.release),
-            (Verb::Accept, &self.accept),
-            (Verb::Hide, &self.hide),
-            (Verb::KeepValue, &self.keep_value),
-            (Verb::Agree, &self.agree),
-            (Verb::Refuse, &self.refuse),
-            (Verb::Reject, &self.reject),
-            (Verb::Hold, &self.hold),
-            (Verb::Keep, &self.keep),
-            (Verb::Prefer, &self.prefer),
-            (Verb::Both, &self.both),
-            (Verb::Link, &self.link),
-            (Verb::NoLink, &self.no_link),
+            (Verb::Release, "release", &self.release),
+            (Verb::Accept, "accept", &self.accept),
+            (Verb::Hide, "hide known secrets in", &self.hide),
+            (Verb::KeepValue, "keep the values of", &self.keep_value),
+            (Verb::Agree, "agree to the change by Claude to", &self.agree),
+            (Verb::Refuse, "refuse the change by Claude to", &self.refuse),
+            (Verb::Reject, "turn down", &self.reject),
+            (Verb::Hold, "make pending again", &self.hold),
+            (Verb::Keep, "confirm", &self.keep),
+            (Verb::Prefer, "prefer", &self.prefer),
+            (Verb::Both, "keep beside the other one", &self.both),
+            (Verb::Link, "add the proposed links to", &self.link),
+            (Verb::NoLink, "drop the proposed links of", &self.no_link),
         ]
     }
 
     /// Looks all up first: a mistyped id changes nothing.
     fn find(&self, stores: &Stores) -> Result<Vec<(Verb, Stored)>> {
         let mut found: Vec<(Verb, Stored)> = Vec::new();
-        for (verb, ids) in self.named() {
+        for (verb, _, ids) in self.named() {
             for id in ids {
                 let named = (verb, verb.find(stores, id)?);
                 if !found.contains(&named) {
@@ -268,7 +249,7 @@ impl ReviewArgs {
 
     /// Returns whether an option names a decision, so that nothing is listed.
     fn has_decision(&self) -> bool {
-        let names_any = self.named().iter().any(|(_, ids)| !ids.is_empty());
+        let names_any = self.named().iter().any(|(_, _, ids)| !ids.is_empty());
         self.accept_all || self.drop_rules || names_any
     }
 
@@ -276,8 +257,10 @@ impl ReviewArgs {
     fn would(&self, stores: &Stores, named: &[(Verb, Stored)], out: &mut dyn Write) -> Result {
         let all = if self.accept_all { stores.project.drafts()?.memories } else { Vec::new() };
         let dropped = if self.drop_rules { made_by_rules::all(stores)? } else { Vec::new() };
-        let told = (named.iter().map(|(verb, stored)| (verb.words(), stored)))
-            .chain(all.iter().map(|stored| (Verb::Accept.words(), stored)))
+        let words = self.named();
+        let words = |verb: &Verb| words.iter().find(|(it, ..)| it == verb).map_or("", |it| it.1);
+        let told = (named.iter().map(|(verb, stored)| (words(verb), stored)))
+            .chain(all.iter().map(|stored| ("accept", stored)))
             .chain(dropped.iter().map(|stored| ("archive", stored)));
         let told = told.map(|(verb, Stored { memory, .. })| {
             format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
@@ -319,15 +302,16 @@ pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     show_held(&stores, &held, out)?;
     made_by_rules::list(&by_rules, out)?;
-    links::list(&links, out)?;
     if world.interactive && world.is_seen {
         if !credentials::go_through(&stores, &proposed, out)?
             || !claims::go_through(&stores, &claimed, out)?
+            || !links::go_through(&stores, &links, out)?
         {
             return Ok(());
         }
         return dialogue::run(&stores, questions(&stores, held, pairs, items)?, out);
     }
+    links::list(&links, out)?;
     credentials::list(&proposed, out)?;
     claims::list(&stores, &claimed, out)?;
     contradictions::list(&pairs, out)?;
@@ -571,13 +555,12 @@ fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
         writeln!(out, "        {}", paint(QUIET, view::held(&stored.memory)))?;
         credentials::explain(stores, stored, out)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\n`throughline review --accept ID` takes one into {}, `--accept-all` all of them; `--reject ID` drops one. \
          They may stay as they are.",
         stores.project.folder.display()
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Lists the questions to a person: about withheld memories, contradictions, and learned memories, in this order.

@@ -43,8 +43,6 @@ const FITTING_MAX: usize = 40;
 /// path:src/a.rs session:3f2a since:2026-10-01 before:yesterday on:"last week" before:"the migration". If TEXT
 /// starts with a dash, write `--` before it.
 #[derive(Debug, Args)]
-#[command(mut_arg("since", |arg| arg.help("Only results from this date on, such as 2026-01-31, 3d or \"last week\"")))]
-#[command(mut_arg("until", |arg| arg.help("Only results up to this date, such as 2026-01-31, 3d or \"last week\"")))]
 pub struct SearchArgs {
     /// Words and filters; put "phrases" and -excluded words in single quotes
     #[arg(required_unless_present_any = ["kind", "tag", "topic", "path", "session", "since", "until"])]
@@ -223,8 +221,7 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
         show(&recalled, args, out)?;
     }
     match damage {
-        None if finds_nothing => Err(Failure::silent(exit::NOTHING)),
-        None => Ok(()),
+        None => Failure::of_empty(finds_nothing),
         Some(damage) => Err(incomplete(&damage)),
     }
 }
@@ -283,8 +280,7 @@ fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Res
         }
     }
     match damaged.first() {
-        None if finds_nothing => Err(Failure::silent(exit::NOTHING)),
-        None => Ok(()),
+        None => Failure::of_empty(finds_nothing),
         Some((root, damage)) => Err(Failure::new(format!(
             "what was found may not be all, in {}: {damage}",
             view::path(root)

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
+use memory_store::MemoryId;
 use memory_store::memory::Status;
 use memory_store::store::Stored;
 use serde::Serialize;
@@ -13,6 +14,7 @@ use crate::knowledge::{ReadKnowledge, StateThen, as_of};
 use crate::stores::Stores;
 use crate::view::known::MemoryFacts;
 use crate::view::passage::WholeTurn;
+use crate::view::style::{QUIET, paint};
 use crate::view::{self, MemoryView};
 use crate::world::World;
 
@@ -44,6 +46,17 @@ enum ShownDocument {
 enum ShownView<'a> {
     Memory(Box<MemoryView<'a>>),
     Turn(&'a WholeTurn),
+}
+
+/// Prints the links of other memories to a memory.
+fn show_incoming(id: MemoryId, others: &[Stored], out: &mut dyn Write) -> Result {
+    for Stored { memory, .. } in others {
+        for link in memory.relations.iter().filter(|link| link.to == id) {
+            let from = format!("{} {}: {}", memory.id.short(), link.kind, memory.title);
+            writeln!(out, "{} {}", paint(QUIET, "linked from"), view::plain(&from))?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs the command.
@@ -83,6 +96,7 @@ pub fn run(args: &ShowArgs, world: &World, out: &mut dyn Write) -> Result {
         });
         return view::json(&views.collect::<Vec<_>>(), out);
     }
+    let listed = stores.without_held(stores.list()?.memories)?;
     for (position, shown) in found.iter().enumerate() {
         if position > 0 {
             writeln!(out)?;
@@ -90,6 +104,7 @@ pub fn run(args: &ShowArgs, world: &World, out: &mut dyn Write) -> Result {
         match shown {
             ShownDocument::Memory(stored) => {
                 known.show(stored, is_pulled(stored), &stores, out)?;
+                show_incoming(stored.memory.id, &listed, out)?;
                 if let Some(read) = &read {
                     StateThen::of(&stored.memory, read, at).show(out)?;
                 }

@@ -20,6 +20,7 @@ use processor::collect::archive::Archive;
 use processor::collect::discover;
 use processor::log;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::command::off;
 use crate::command::review::{self, ReviewCounts};
@@ -151,14 +152,6 @@ struct LatestMemory {
     title: String,
 }
 
-/// The overview of a folder that is not set up.
-#[derive(Serialize)]
-struct Outside<'a> {
-    set_up: bool,
-    message: &'a str,
-    hint: Option<&'a str>,
-}
-
 /// Runs the command.
 pub fn run(args: &StatusArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
@@ -191,10 +184,10 @@ pub fn overview(json: bool, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Reports a folder that is not set up, and the next step.
-fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
-    if json {
-        let (message, hint) = (&*failure.message, failure.hint.as_deref());
-        view::json(&Outside { set_up: false, message, hint }, out)?;
+fn outside(failure: &Failure, as_json: bool, out: &mut dyn Write) -> Result {
+    if as_json {
+        let Failure { message, hint, .. } = failure;
+        view::json(&json!({"set_up": false, "message": message, "hint": hint}), out)?;
     } else {
         writeln!(out, "{}.", failure.message)?;
         writeln!(out, "{}", failure.hint.as_deref().unwrap_or("Run `throughline init`."))?;
@@ -280,7 +273,8 @@ fn summarise(stores: &Stores) -> Result<StatusSummary> {
         server_registered: register::find_server(&stores.world, &tree.root)
             .is_ok_and(|found| found.is_some()),
         injections: given.len(),
-        injected_tokens_mean: mean(given.iter().map(|receipt| receipt.tokens)),
+        injected_tokens_mean: given.iter().map(|receipt| receipt.tokens).sum::<u64>()
+            / given.len().max(1) as u64,
         recall: meaning::of(&stores.world, tree).to_string(),
         second_space: settings
             .embedder
@@ -430,11 +424,6 @@ impl StatusSummary {
         let parts = view::counted(parts);
         if parts.is_empty() { "nothing to review".to_owned() } else { parts }
     }
-}
-
-fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
-    let count = values.len().max(1) as u64;
-    values.sum::<u64>() / count
 }
 
 /// Returns the number of archived sessions, and the archive's size in bytes.

@@ -134,14 +134,13 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
     let mut done = Vec::new();
     for tree in &trees {
         let again = args.retry && reader::retry(&world.dirs.project(tree.project))? > 0;
-        let request = Request {
-            tree,
-            from: from.clone(),
+        let options = SyncOptions {
+            from: from.as_deref(),
             afresh: args.rebuild || again,
-            applies: args.apply,
-            leaves_rest: false,
+            replacing: if args.apply { Replacing::All } else { Replacing::Few },
+            ..world.sync_options(tree, &*progress)
         };
-        match sync(world, &request, &*progress) {
+        match sync(&options) {
             Ok(mut report) => {
                 let stores = Stores::at(world, tree.clone())?;
                 let (project, user) = (stores.project.list()?, stores.user.list()?);
@@ -157,7 +156,10 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
                         writeln!(out, "{}", paint(QUIET, reader::WITHOUT_MODEL))?;
                     }
                     if outcome.report.sessions == 0 {
-                        show_no_sessions(world, tree, &outcome.report, out)?;
+                        let SyncReport { unclaimed, warnings, .. } = &outcome.report;
+                        for reason in no_sessions::reasons(world, tree, &[unclaimed, warnings])? {
+                            writeln!(out, "{} {}", paint(CARE, "!"), view::plain(&reason))?;
+                        }
                     }
                 }
                 // Unreadable files are reported in the foreground and by `list`; background work prints nothing.
@@ -196,30 +198,9 @@ pub fn decide(
     Ok(identity::decide_earlier(&world.dirs, tree.project, decision)?)
 }
 
-/// Scope of a sync.
-pub struct Request<'a> {
-    /// The working tree.
-    pub tree: &'a Tree,
-    /// A folder whose transcripts are counted as the project's.
-    pub from: Option<PathBuf>,
-    /// Whether to process everything again.
-    pub afresh: bool,
-    /// Whether committed memory files that the last sync postponed may be rewritten or removed.
-    pub applies: bool,
-    /// Whether embedding is left to the next sync.
-    pub leaves_rest: bool,
-}
-
 /// Syncs a project.
-pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result<SyncReport> {
-    let options = SyncOptions {
-        from: request.from.as_deref(),
-        afresh: request.afresh,
-        replacing: if request.applies { Replacing::All } else { Replacing::Few },
-        leaves_rest: request.leaves_rest,
-        ..world.sync_options(request.tree, progress)
-    };
-    let report = processor::sync::sync(&options)?;
+pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
+    let report = processor::sync::sync(options)?;
     if report.busy {
         return Err(Failure::new("another sync is at work for very long")
             .code(exit::LOCKED)
@@ -269,21 +250,6 @@ fn all(world: &World) -> Result<Vec<Tree>> {
         trees.extend(processor::collect::trees::main(&world.dirs, project));
     }
     Ok(trees)
-}
-
-/// Prints why a project has no session, unless the report contains the reason.
-fn show_no_sessions(
-    world: &World,
-    tree: &Tree,
-    report: &SyncReport,
-    out: &mut dyn Write,
-) -> Result {
-    let reasons = no_sessions::reasons(world, tree)?;
-    let is_told = |it: &&String| report.unclaimed.contains(it) || report.warnings.contains(it);
-    for reason in reasons.iter().filter(|reason| !is_told(reason)) {
-        writeln!(out, "{} {}", paint(CARE, "!"), view::plain(reason))?;
-    }
-    Ok(())
 }
 
 /// Prints the results of a sync.

@@ -15,7 +15,6 @@ use processor::transcript::Speaker;
 use serde::Serialize;
 
 use super::timeline_of;
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::sessions::{PastSession, PastSessions, SessionFilter, on_branch};
 use crate::stores::Stores;
@@ -33,14 +32,12 @@ const HANDOFFS_SHOWN: usize = 3;
 
 /// Show sessions and changes to memories by day
 #[derive(Debug, Args)]
-#[command(mut_arg("since", |arg| arg.help("Only events from this date on, such as 2026-01-31, 3d or \"last week\"")))]
-#[command(mut_arg("until", |arg| arg.help("Only events up to this date, such as 2026-01-31, 3d or \"last week\"")))]
 pub struct TimelineArgs {
-    /// Name whose history in memories to show [default: all sessions and memories by day]
-    #[arg(conflicts_with_all = ["open", "by", "handoff"])]
+    /// Show the history of this name, such as Redis, instead of days
+    #[arg(conflicts_with_all = ["open", "by", "handoff", "since", "until"])]
     name: Option<String>,
-    /// Maximum number of days with events [default: 7]; with --handoff, of sessions [default: 3];
-    /// with NAME, of events [default: 70]
+    /// Maximum number of days, or of sessions with --handoff, or of events with NAME
+    /// [default: 7, 3 or 70]
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
     /// List open questions, open tasks and failing commands, newest first
@@ -143,10 +140,7 @@ impl TimelineArgs {
     /// Fails as a search without results, if it is one.
     fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
         out.flush()?;
-        match is_empty && (self.when.is_given() || self.sessions.is_given()) {
-            true => Err(Failure::silent(exit::NOTHING)),
-            false => Ok(()),
-        }
+        Failure::of_empty(is_empty && (self.when.is_given() || self.sessions.is_given()))
     }
 }
 
@@ -186,9 +180,12 @@ fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
 /// Prints the handoffs of the last sessions.
 fn handoff(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let mut left = Handoff::read(&stores.state().handoff);
+    let when = args.when.span(stores.world.now)?;
+    left.sessions.retain(|session| when.has(session.last));
     left.sessions.truncate(args.limit.unwrap_or(HANDOFFS_SHOWN));
     if args.json {
-        return view::json(&left, out);
+        view::json(&left, out)?;
+        return args.found(left.sessions.is_empty(), out);
     }
     if left.sessions.is_empty() {
         view::remark(format_args!(
@@ -196,7 +193,8 @@ fn handoff(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result 
              new transcripts, `throughline timeline` shows all sessions."
         ));
     }
-    left.sessions.iter().try_for_each(|session| view::handoff::show(session, out))
+    left.sessions.iter().try_for_each(|session| view::handoff::show(session, out))?;
+    args.found(left.sessions.is_empty(), out)
 }
 
 /// Columns of the kind of an open item.

@@ -6,7 +6,6 @@ use memory_store::knowledge::time::History;
 use memory_store::{MemoryId, Timestamp};
 use serde::Serialize;
 
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::knowledge::ReadKnowledge;
 use crate::stores::Stores;
@@ -86,9 +85,7 @@ pub fn run(name: &str, limit: usize, json: bool, stores: &Stores, out: &mut dyn 
     if json {
         return view::json(&events, out);
     }
-    if events.is_empty() {
-        return Err(Failure::silent(exit::NOTHING));
-    }
+    Failure::of_empty(events.is_empty())?;
     writeln!(out, "{}", paint(STRONG, plain(&entities.all()[id].name)))?;
     for NameEvent { at, what, memory, text, by } in events {
         let sign = match what {

@@ -191,8 +191,7 @@ fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write)
         return Err(ask::declined(&stores.world, "Nothing was released."));
     }
     release_all(stores, &unreleased)?;
-    writeln!(out, "Released: {count}")?;
-    Ok(())
+    Ok(writeln!(out, "Released: {count}")?)
 }
 
 /// Releases memories, so that hooks inject them without the label.
@@ -235,12 +234,11 @@ fn revoke(args: &TrustArgs, world: &World, folder: PathBuf, out: &mut dyn Write)
     if args.write.json {
         return view::json(&Revoked { revoked: &tree.root }, out);
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "{} is no longer read. Its memories stay where they are.",
         view::path(&tree.root)
-    )?;
-    Ok(())
+    )?)
 }
 
 /// A working tree whose trust was revoked.

@@ -34,8 +34,8 @@ const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 /// before you delete the programs: Claude Code reports an error for each hook whose program is missing.
 #[derive(Debug, Args)]
 pub struct UninstallArgs {
-    /// Also delete index, archive, trust, receipts, settings, your own memories and those of private projects,
-    /// after a question
+    /// Also delete all data outside of repositories: archive, index, settings, your own memories and
+    /// those of private projects; asks first
     #[arg(long)]
     purge: bool,
     #[command(flatten)]

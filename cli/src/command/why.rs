@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use self::reasons::InjectionOccasion;
 use self::trace::{TraceDetail, Trial};
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::receipts::{self, InjectionReceipt};
 use crate::stores::Stores;
@@ -38,10 +37,7 @@ pub fn found(receipts: &[InjectionReceipt], session: Option<&str>, is_search: bo
                  bring."
             .to_owned(),
     });
-    match is_search {
-        true => Err(Failure::silent(exit::NOTHING)),
-        false => Ok(()),
-    }
+    Failure::of_empty(is_search)
 }
 
 /// Explain why memories were or were not injected
@@ -80,21 +76,14 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
         (_, true) => Trial::Error,
         (false, false) => Trial::Prompt,
     };
+    let detail = TraceDetail { others: args.limit, scores: args.scores };
     if let (Trial::Prompt, [id]) = (trial, args.query.as_slice())
         && let Ok((_, stored)) = stores.find(id)
     {
-        let detail = TraceDetail { others: args.limit, scores: args.scores };
         return memory::run(&stored, detail, args.json, &stores, out);
     }
     if !args.query.is_empty() {
-        return trace::run(
-            &args.query.join(" "),
-            trial,
-            TraceDetail { others: args.limit, scores: args.scores },
-            args.json,
-            &stores,
-            out,
-        );
+        return trace::run(&args.query.join(" "), trial, detail, args.json, &stores, out);
     }
     let wanted = |receipt: &InjectionReceipt| {
         args.session.as_ref().is_none_or(|start| is_abbreviation(start, &receipt.session))
@@ -105,10 +94,9 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
         let receipts: Vec<Value> = found.iter().map(|receipt| as_json(receipt, &items)).collect();
         view::json(&receipts, out)?;
         out.flush()?;
-        return self::found(&found, args.session.as_deref(), args.session.is_some());
     }
     self::found(&found, args.session.as_deref(), args.session.is_some())?;
-    if found.is_empty() {
+    if args.json || found.is_empty() {
         return Ok(());
     }
     found.iter().try_for_each(|receipt| show(receipt, &items, args.scores, out))?;
@@ -117,15 +105,14 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
         let open = format!("`throughline show {}` prints a whole turn.", passage::name(hit));
         writeln!(out, "{}", paint(QUIET, plain(&open)))?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "{}",
         paint(
             QUIET,
             "`throughline why \"a prompt\"` tries a prompt, and says why it brings no more."
         )
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Returns a receipt with the short id, kind and title of each memory, and the text, speaker and position of each

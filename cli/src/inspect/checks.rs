@@ -608,7 +608,7 @@ fn transcripts(world: &World, tree: &Tree) -> HealthCheck {
             HealthCheck::care(NAME, format!("{count} of this project"), told.join("; "))
         }
         Ok(found) if found.transcripts.is_empty() => {
-            let remedy = match no_sessions::reasons(world, tree) {
+            let remedy = match no_sessions::reasons(world, tree, &[]) {
                 Ok(reasons) => reasons.join("; "),
                 Err(failure) => return HealthCheck::failed(NAME, &failure),
             };

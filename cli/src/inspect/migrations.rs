@@ -233,12 +233,11 @@ fn show_backups(stores: &[StoreReport], out: &mut dyn Write) -> Result {
             plural(backup.files, "file"),
         )?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "To go back: `throughline off`, `throughline doctor --migrations --restore NAME` for each, the latest first, \
          install the earlier version, `throughline on`. Files that were changed since stay as they are."
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Result of restoring a backup.

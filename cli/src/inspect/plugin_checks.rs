@@ -10,39 +10,46 @@ use crate::world::World;
 
 /// Reports the source of the hooks if no settings file contains them.
 pub fn hooks(name: &'static str, plugin: &Plugin, world: &World, root: &Path) -> HealthCheck {
-    match plugin {
-        Plugin::On { name: plugin, .. } => {
-            HealthCheck::good(name, format!("by the plugin {plugin}"))
-        }
-        Plugin::NotInstalled { name: plugin, settings } => {
-            let (seen, remedy) = not_installed(plugin, settings);
-            HealthCheck::bad(name, seen, remedy)
-        }
-        Plugin::Off => match register::unwritable(world, SettingsScope::User, root) {
+    of_plugin(name, plugin, HealthCheck::bad).unwrap_or_else(|| {
+        match register::unwritable(world, SettingsScope::User, root) {
             Some(failure) => {
                 let seen = format!("not registered: {}", failure.message);
                 HealthCheck::bad(name, seen, failure.hint.unwrap_or_default())
             }
             None => HealthCheck::bad(name, "not registered", "Run `throughline init`."),
-        },
-    }
+        }
+    })
 }
 
 /// Reports the source of the MCP server if no server file contains it.
 pub fn server(name: &'static str, plugin: &Plugin) -> HealthCheck {
+    of_plugin(name, plugin, HealthCheck::care).unwrap_or_else(|| {
+        let seen = "not registered: Claude cannot ask for memories by itself";
+        HealthCheck::care(name, seen, "Run `throughline init`.")
+    })
+}
+
+/// Reports a part that the plugin provides, or would if it were installed; `None` if the plugin is off.
+fn of_plugin(
+    name: &'static str,
+    plugin: &Plugin,
+    missing: impl FnOnce(&'static str, String, String) -> HealthCheck,
+) -> Option<HealthCheck> {
     match plugin {
         Plugin::On { name: plugin, .. } => {
-            HealthCheck::good(name, format!("by the plugin {plugin}"))
+            Some(HealthCheck::good(name, format!("by the plugin {plugin}")))
         }
         Plugin::NotInstalled { name: plugin, settings } => {
-            let (seen, remedy) = not_installed(plugin, settings);
-            HealthCheck::care(name, seen, remedy)
+            let settings = settings.display();
+            let seen = format!(
+                "the plugin {plugin} is on in {settings}, but Claude Code has not installed it"
+            );
+            let remedy = format!(
+                "Run `claude plugin install {plugin}`; or `throughline init`, which needs no plugin."
+            );
+            Some(missing(name, seen, remedy))
         }
-        Plugin::Off => HealthCheck::care(
-            name,
-            "not registered: Claude cannot ask for memories by itself",
-            "Run `throughline init`.",
-        ),
+        Plugin::Off => None,
     }
 }
 
@@ -66,15 +73,4 @@ pub fn programs(world: &World, plugin: &Plugin) -> Option<HealthCheck> {
         }
     }
     Some(HealthCheck::good(NAME, format!("{name} is on in {}", settings.display())))
-}
-
-/// Describes a plugin that is on but not installed, and the remedy.
-fn not_installed(plugin: &str, settings: &Path) -> (String, String) {
-    let settings = settings.display();
-    (
-        format!("the plugin {plugin} is on in {settings}, but Claude Code has not installed it"),
-        format!(
-            "Run `claude plugin install {plugin}`; or `throughline init`, which needs no plugin."
-        ),
-    )
 }

@@ -13,7 +13,7 @@ use memory_store::recall::start_rank::{Standing, worth};
 use processor::collect::discover::Transcript;
 use processor::collect::unclaimed::UnclaimedSessions;
 use processor::progress::Silent;
-use processor::sync::SyncReport;
+use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
 use super::no_sessions;
@@ -52,19 +52,16 @@ pub fn run(
     (found, unclaimed): (&[Transcript], &UnclaimedSessions),
     out: &mut dyn Write,
 ) -> Result<Option<Backfill>> {
-    let request =
-        sync::Request { tree, from: None, afresh: false, applies: false, leaves_rest: true };
     if found.is_empty() {
         writeln!(out, "  sessions    none of this project yet")?;
         // Sessions of another project are already reported.
-        let told = unclaimed.messages();
-        let reasons = no_sessions::reasons(world, tree)?.into_iter();
-        for reason in reasons.filter(|reason| !told.contains(reason)) {
+        for reason in no_sessions::reasons(world, tree, &[&unclaimed.messages()])? {
             writeln!(out, "              {}", view::plain(&reason))?;
         }
         // Memories of the repository need an index for recall too.
         if world.mode == Mode::Full {
-            let report = sync::sync(world, &request, &Silent)?;
+            let options = world.sync_options(tree, &Silent);
+            let report = sync::sync(&SyncOptions { leaves_rest: true, ..options })?;
             go_on(world, tree, &report);
         }
         return Ok(None);
@@ -74,7 +71,9 @@ pub fn run(
         return Ok(None);
     }
     out.flush()?;
-    let learned = sync::sync(world, &request, &*sync::shown())?;
+    let progress = sync::shown();
+    let options = world.sync_options(tree, &*progress);
+    let learned = sync::sync(&SyncOptions { leaves_rest: true, ..options })?;
     let best = best(world, tree)?;
     let sessions = view::plural(learned.sessions, "session");
     let took = paint(QUIET, format_args!("({:.1} s)", learned.millis as f64 / 1e3));

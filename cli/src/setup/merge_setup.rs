@@ -54,18 +54,8 @@ pub fn insert(world: &World, root: &Path) -> Result<bool> {
 
 /// Removes the line from `.gitattributes`; returns that file if it changed.
 pub fn remove_line(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
-    let path = attributes(root);
-    if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, LINE)? {
-        return Ok(None);
-    }
-    let replaced = replace::change(&path, run, |_, text| {
-        Ok(match text.filter(|text| has_line(text)).map(without_line) {
-            None => NextText::Keep,
-            Some(rest) if rest.is_empty() => NextText::Remove,
-            Some(rest) => NextText::Write(rest),
-        })
-    })?;
-    Ok(replaced.map(|_| path))
+    let without = |text: &str| has_line(text).then(|| without_line(text));
+    replace::remove_part((&attributes(root), root), LINE, run, without, str::is_empty)
 }
 
 /// Removes the driver from the repository's configuration; returns that file if it changed.

@@ -10,8 +10,9 @@ use crate::failure::Result;
 use crate::view::{self, plural};
 use crate::world::World;
 
-/// Returns the reasons why a project has no session, each with the command that can change it.
-pub fn reasons(world: &World, tree: &Tree) -> Result<Vec<String>> {
+/// Returns the reasons why a project has no session, each with the command that can change it, except those that are
+/// printed already.
+pub fn reasons(world: &World, tree: &Tree, printed: &[&[String]]) -> Result<Vec<String>> {
     let found = discover::transcripts(&world.dirs, tree)?;
     let mut reasons = found.unclaimed.messages();
     reasons.extend(found.warnings.iter().cloned());
@@ -31,6 +32,7 @@ pub fn reasons(world: &World, tree: &Tree) -> Result<Vec<String>> {
             ),
         });
     }
+    reasons.retain(|reason| printed.iter().all(|printed| !printed.contains(reason)));
     Ok(reasons)
 }
 

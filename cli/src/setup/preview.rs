@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::elsewhere;
 use super::reader::WITHOUT_MODEL;
 use crate::command::sync;
-use crate::failure::{AtPath as _, Failure, Result};
+use crate::failure::{AtPath as _, Result};
 use crate::sessions::{self, TypedPrompt};
 use crate::view::style::{CARE, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, wrap};
@@ -65,10 +65,7 @@ pub struct Example {
 
 /// Reads the history and searches it. Nothing is stored permanently.
 pub fn of(world: &World, observed: &Observed) -> Result<InitPreview> {
-    let folder = tempfile::tempdir().map_err(|error| {
-        Failure::new(format!("no temporary folder: {error}"))
-            .hint("Set TMPDIR to a folder that you may write.")
-    })?;
+    let folder = crate::world::temporary_folder()?;
     let place = |name: &str| folder.path().join(name);
     // Without settings no model is used, and nothing is sent to other machines.
     let dirs = UserDirs {
@@ -101,11 +98,8 @@ pub fn of(world: &World, observed: &Observed) -> Result<InitPreview> {
 
 /// Returns the prompts with the best answers in earlier sessions, newest first.
 fn examples(recall: &Recall, prompts: Vec<TypedPrompt>, now: Timestamp) -> Vec<Example> {
-    let mut found: Vec<(TypedPrompt, Hit)> = prompts
-        .into_iter()
-        .filter_map(|prompt| Some((answer(recall, &prompt, now)?, prompt)))
-        .map(|(hit, prompt)| (prompt, hit))
-        .collect();
+    let answered = |prompt: TypedPrompt| answer(recall, &prompt, now).map(|hit| (prompt, hit));
+    let mut found: Vec<(TypedPrompt, Hit)> = prompts.into_iter().filter_map(answered).collect();
     found.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score));
     found.truncate(EXAMPLES_MAX);
     found.sort_by_key(|(prompt, _)| Reverse(prompt.at));
@@ -188,6 +182,5 @@ pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) 
             writeln!(out, "{}", elsewhere.description())?;
         }
     }
-    writeln!(out, "Nothing was written, and no model was asked. {WITHOUT_MODEL}")?;
-    Ok(())
+    Ok(writeln!(out, "Nothing was written, and no model was asked. {WITHOUT_MODEL}")?)
 }

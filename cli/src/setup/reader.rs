@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use memory_store::settings::Llm;
 use memory_store::settings_file;
@@ -295,7 +294,8 @@ pub struct ReadingCost {
 pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> ReadingCost {
     let spent = usage::spent(&usage::ledger(&world.dirs));
     let provider = format!("{}/{}", llm.provider, llm.model);
-    let today = today(&spent, world.now, &provider);
+    let of_day = usage::of_day(&spent, &world.now.date(), Some(&provider));
+    let today = Spent { provider: provider.clone(), ..of_day };
     let each = usage::each_session(&spent, &provider);
     let folder = home.llm.clone();
     let waiting = processor::mining::waiting(home);
@@ -314,10 +314,6 @@ pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> ReadingCost {
             .filter(|trouble| trouble.provider == provider && trouble.host == llm.host),
         problem: settings::claude_problem(world, llm),
     }
-}
-
-fn today(spent: &[Spent], now: Timestamp, provider: &str) -> Spent {
-    Spent { provider: provider.to_owned(), ..usage::of_day(spent, &now.date(), Some(provider)) }
 }
 
 impl ReadingCost {

@@ -20,6 +20,8 @@ use crate::world::World;
 
 /// Maximum warnings about a file that [`warn`] prints, besides grave ones.
 const WARNINGS_MAX: usize = 3;
+/// Maximum warnings that [`warn_of_all`] prints: a file that is no settings file has one for each line.
+const ALL_WARNINGS_MAX: usize = 20;
 
 /// Prints the first problems of the user's settings file on stderr, and one line about the file of a repository, which
 /// strangers may have written. `--quiet` omits those that have no grave effect.
@@ -47,9 +49,15 @@ pub fn warn(warnings: &[Warning], world: &World) {
     }
 }
 
-/// Prints all problems of settings files on stderr, with the same labels.
+/// Prints the problems of settings files on stderr with the same labels, grave ones first.
 pub fn warn_of_all(warnings: &[Warning]) {
-    warnings.iter().for_each(print);
+    let mut warnings: Vec<&Warning> = warnings.iter().collect();
+    warnings.sort_by_key(|warning| !warning.is_grave);
+    let (shown, more) = warnings.split_at(warnings.len().min(ALL_WARNINGS_MAX));
+    shown.iter().for_each(|warning| print(warning));
+    if !more.is_empty() {
+        note(format_args!("{} more, listed once these are corrected", more.len()));
+    }
 }
 
 fn print(warning: &Warning) {
@@ -135,13 +143,17 @@ fn edit(world: &World, change: impl FnOnce(&mut DocumentMut)) -> Result {
 }
 
 fn edit_file(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        other => other.at(path)?,
-    };
-    let mut document = parsed(path, &text)?;
+    let mut document = parsed(path, &text(path)?)?;
     change(&mut document);
     write(path, &document.to_string())
+}
+
+/// Reads our own settings file; a missing one is empty.
+pub fn text(path: &Path) -> Result<String> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        other => other.at(path),
+    }
 }
 
 /// Parses our own settings file for a change.

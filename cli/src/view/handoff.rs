@@ -30,8 +30,7 @@ pub fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
     }
     list(out, "Changed", &session.files)?;
     list(out, "Uncommitted", &session.uncommitted)?;
-    writeln!(out, "Session {}\n", plain(&session.session))?;
-    Ok(())
+    Ok(writeln!(out, "Session {}\n", plain(&session.session))?)
 }
 
 fn list(out: &mut dyn Write, heading: &str, items: &[String]) -> Result {
@@ -42,6 +41,5 @@ fn list(out: &mut dyn Write, heading: &str, items: &[String]) -> Result {
     for item in items {
         writeln!(out, "- {}", plain(item))?;
     }
-    writeln!(out)?;
-    Ok(())
+    Ok(writeln!(out)?)
 }

@@ -19,7 +19,6 @@ use memory_store::{Kind, MemoryId, Timestamp};
 use super::MemoryView;
 use super::known::KnownUse;
 use super::style::{CARE, paint};
-use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::knowledge::as_of;
 use crate::setup::elsewhere;
@@ -151,8 +150,7 @@ fn newest_first(memories: &mut [Stored]) {
 
 /// Returns the archived memories of both stores, newest first.
 pub fn archived(stores: &Stores) -> Result<Listing> {
-    let (mut listing, of_user) = (stores.project.archived()?, stores.user.archived()?);
-    listing.memories.extend(of_user.memories);
+    let mut listing = stores.archived()?;
     newest_first(&mut listing.memories);
     Ok(listing)
 }
@@ -277,10 +275,7 @@ impl ListFilter {
     /// Fails as a search without results, if it is one.
     fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
         out.flush()?;
-        match is_empty && self.is_search() {
-            true => Err(Failure::silent(exit::NOTHING)),
-            false => Ok(()),
-        }
+        Failure::of_empty(is_empty && self.is_search())
     }
 
     fn is_current(&self, stored: &Stored, now: Timestamp) -> bool {

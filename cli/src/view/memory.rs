@@ -238,7 +238,7 @@ pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
         Status::Rejected => marks.push_str(" [rejected]"),
         Status::Archived => marks.push_str(" [archived]"),
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "{}  {}  {:<15} {}{}",
         paint(NAME, memory.id.short()),
@@ -246,8 +246,7 @@ pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
         memory.kind.name(),
         plain(&memory.title),
         paint(QUIET, marks),
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Prints a whole memory.

@@ -107,17 +107,10 @@ pub fn folder(path: &Path, home: &Path) -> String {
     }
 }
 
-/// Result of a dry run, in JSON.
-#[derive(Serialize)]
-struct DryRunView<'a> {
-    /// Actions that would be taken, in words.
-    would: &'a [String],
-}
-
 /// Prints the actions that would be taken.
 pub fn would(told: &[String], json: bool, out: &mut dyn Write) -> Result {
     if json {
-        return self::json(&DryRunView { would: told }, out);
+        return self::json(&serde_json::json!({"would": told}), out);
     }
     for told in told {
         writeln!(out, "Would {told}.")?;
@@ -132,8 +125,7 @@ pub fn would(told: &[String], json: bool, out: &mut dyn Write) -> Result {
 pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| crate::failure::Failure::new(format!("JSON: {error}")))?;
-    writeln!(out, "{text}")?;
-    Ok(())
+    Ok(writeln!(out, "{text}")?)
 }
 
 /// Warns on stderr about memory files that cannot be read; stdout is for the others.

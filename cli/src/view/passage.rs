@@ -57,8 +57,7 @@ fn first_line(hit: &Hit) -> String {
 pub fn show(hit: &Hit, indent: usize, out: &mut dyn Write) -> Result {
     let name = paint(NAME, plain(&name(hit)));
     writeln!(out, "{:indent$}{name}  {}", "", paint(QUIET, origin(hit)))?;
-    writeln!(out, "{:indent$}        \"{}\"", "", first_line(hit))?;
-    Ok(())
+    Ok(writeln!(out, "{:indent$}        \"{}\"", "", first_line(hit))?)
 }
 
 /// A whole turn.

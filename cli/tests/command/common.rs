@@ -542,11 +542,15 @@ pub fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// Returns a text without its colours.
+/// Returns a text without its colours and movements of the cursor.
 pub fn strip(text: &str) -> String {
     let mut plain = String::new();
     for (number, part) in text.split("\u{1b}[").enumerate() {
-        let from = if number == 0 { 0 } else { part.find('m').map_or(0, |at| at + 1) };
+        let from = if number == 0 {
+            0
+        } else {
+            part.find(|c: char| c.is_ascii_alphabetic()).map_or(0, |at| at + 1)
+        };
         plain.push_str(&part[from..]);
     }
     plain.replace('\r', "")

@@ -392,6 +392,8 @@ fn each_call_of_another_program_has_a_command_here() {
         let command = command.replace("ID2", &two).replace("ID", &one);
         let arguments = arguments(&command);
         let said = machine.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(said.code, 0, "{row}\n{}", said.whole());
+        // Without a model, only the sources are printed.
+        let expected = i32::from(command.starts_with("ask "));
+        assert_eq!(said.code, expected, "{row}\n{}", said.whole());
     }
 }

@@ -102,6 +102,13 @@ fn links_that_a_model_proposes_wait_for_a_person() {
     propose("part-of");
     machine.ok(&["review", "--link", &short(&one)]);
     assert_eq!(shown(&machine, &short(&one))["relations"][0]["kind"], "part-of");
+    let incoming = format!("linked from {} part-of: Carts lie in Redis", short(&one));
+    assert!(machine.ok(&["show", &short(&other)]).contains(&incoming));
+    propose("refines");
+    let told = machine.at_terminal(&["review"], &[("Decide", "\r")]);
+    assert!(told.contains("refines") && told.contains("Drop"), "{told}");
+    machine.at_terminal(&["review"], &[("Decide", "\u{1b}[A\u{1b}[A\r")]);
+    assert_eq!(shown(&machine, &short(&one))["relations"][1]["kind"], "refines");
     assert_ne!(machine.run(&["review", "--link", &short(&one)]).code, 0);
 }
 

@@ -1,15 +1,14 @@
 //! Finds a memory by its id, using index and journal: of all memory files only its own is read.
 
 use memory_store::Error;
-
-use memory_store::layout::Tree;
 use memory_store::memory::Scope;
-use memory_store::recall::{Collection, Recall};
+use memory_store::recall::Collection;
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
 use memory_store::trust::Trust;
 
 use super::Local;
+use super::remember::ProjectStore;
 use crate::backend::ToolError;
 
 /// A memory that was named by its id.
@@ -25,19 +24,18 @@ impl Local {
     pub(super) fn find_by_id(
         &self,
         id: &str,
-        tree: &Tree,
-        recall: &Recall,
-        settings: &Settings,
+        project: &ProjectStore,
     ) -> Result<Option<FoundMemory>, ToolError> {
+        let ProjectStore { tree, settings, recall } = project;
         let dirs = &self.environment.dirs;
-        let project = || judged(Store::open(dirs, tree)?, settings);
+        let own = || judged(Store::open(dirs, tree)?, settings);
         let user = || judged(Store::user(dirs)?, settings);
         let found = recall.ids_ending(id);
         if let [only] = found.as_slice() {
             let Some(hit) = recall.indexed(*only) else { return Ok(None) };
             let (scope, (store, trust)) = match hit.collection {
                 Collection::User => (Scope::User, user()?),
-                _ => (Scope::Project, project()?),
+                _ => (Scope::Project, own()?),
             };
             if let Ok(stored) = store.read_one(&tree.own_file(&hit.file), *only) {
                 return Ok(Some(FoundMemory { store, trust, stored, scope }));
@@ -49,7 +47,7 @@ impl Local {
             )));
         }
         // It was added or moved since the last sync, or there is no index.
-        for (scope, (store, trust)) in [(Scope::Project, project()?), (Scope::User, user()?)] {
+        for (scope, (store, trust)) in [(Scope::Project, own()?), (Scope::User, user()?)] {
             let mut named = store.named_by(id);
             if let (Some(stored), true) = (named.pop(), named.is_empty()) {
                 return Ok(Some(FoundMemory { store, trust, stored, scope }));
@@ -66,14 +64,8 @@ impl Local {
     }
 
     /// Finds an existing memory; fails if there is none.
-    pub(super) fn find(
-        &self,
-        id: &str,
-        tree: &Tree,
-        recall: &Recall,
-        settings: &Settings,
-    ) -> Result<FoundMemory, ToolError> {
-        self.find_by_id(id, tree, recall, settings)?.ok_or_else(|| no_such_id(id))
+    pub(super) fn find(&self, id: &str, project: &ProjectStore) -> Result<FoundMemory, ToolError> {
+        self.find_by_id(id, project)?.ok_or_else(|| no_such_id(id))
     }
 }
 

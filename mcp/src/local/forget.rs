@@ -13,7 +13,7 @@ use super::{ANSWER_TOKENS_MAX, HELD_TITLE, Local};
 use crate::backend::{ForgetResponse, ToolError};
 
 /// Placeholder for the title of a memory archived before, which may have been quarantined for its text.
-const TITLE_BEFORE: &str = "(put aside before)";
+const TITLE_BEFORE: &str = "(archived before)";
 
 impl Local {
     /// Archives memories; those that are archived already stay so. All are looked up first, so that a mistyped id
@@ -23,15 +23,14 @@ impl Local {
     /// Returns an error if there is no such memory, or one may not be archived.
     pub fn forget(&self, ids: &[String]) -> Result<Vec<ForgetResponse>, ToolError> {
         let project = self.project()?;
-        let ProjectStore { tree, settings, recall } = &project;
         let mut found: Vec<(&str, Option<FoundMemory>)> = Vec::new();
         for id in ids {
-            let memory = self.find_by_id(id, tree, recall, settings)?;
+            let memory = self.find_by_id(id, &project)?;
             match &memory {
                 Some(memory) if memory.is_users_everywhere() => {
                     let short = memory.stored.memory.id.short();
                     return Err(ToolError::Request(format!(
-                        "{short} is the user's own and holds in every project, so only the user puts it aside: \
+                        "{short} is the user's own and holds in every project, so only the user archives it: \
                          `throughline forget {short}`"
                     )));
                 }
@@ -79,7 +78,7 @@ impl Local {
         drop(journal::note(&self.environment.dirs, tree, scope, gone));
         let hold_again = self.hold_again(&stored.memory, project);
         let undo = undo(&short);
-        let mut text = format!("{short} is put aside. {undo}");
+        let mut text = format!("{short} is archived. {undo}");
         if !hold_again.is_empty() {
             text.push_str(&format!(
                 "\nIt had replaced {}, which holds again: `forget` it, too, if it is wrong.",
@@ -111,19 +110,19 @@ impl Local {
         };
         let id = stored.memory.id.short();
         let undo = undo(&id);
-        let text = format!("{id} was put aside before. {undo}");
+        let text = format!("{id} was archived before. {undo}");
         let title = TITLE_BEFORE.to_owned();
         Ok(ForgetResponse { id, title, already: true, undo, text, ..ForgetResponse::default() })
     }
 
     /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
     fn hold_again(&self, gone: &Memory, project: &ProjectStore) -> Vec<String> {
-        let ProjectStore { tree, settings, recall } = project;
+        let recall = &project.recall;
         // The index was opened before the removal, so it still contains links that only the newer memory has.
         let successor = |id: MemoryId| recall.indexed(id).and_then(|hit| hit.superseded_by);
         let next = gone.superseded_by.or_else(|| successor(gone.id));
         let unlink = |older: MemoryId| {
-            let found = self.find_by_id(&older.to_string(), tree, recall, settings).ok()??;
+            let found = self.find_by_id(&older.to_string(), project).ok()??;
             let link = found.stored.memory.superseded_by.or_else(|| successor(older));
             let next = next.filter(|&next| next != older);
             let is_unlinked =

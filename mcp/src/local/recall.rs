@@ -134,13 +134,10 @@ impl Local {
         tier: Tier,
         now: Timestamp,
     ) -> Result<FoundHits, ToolError> {
-        let TimeSpan { since, until } =
-            self.span(request.since.as_deref(), request.before.as_deref())?;
         // Passages have no validity, so later ones are excluded.
-        let until = match request.as_of {
-            Some(_) => Some(until.map_or(now, |until| until.min(now))),
-            None => until,
-        };
+        let as_of = request.as_of.as_ref().map(|_| now);
+        let TimeSpan { since, until } =
+            self.span(request.since.as_deref(), request.before.as_deref(), as_of)?;
         let everywhere = Search {
             text: request.query.clone().unwrap_or_default(),
             // Without a query the latest memories are listed.
@@ -191,7 +188,8 @@ impl Local {
         tree: &Tree,
         now: Timestamp,
     ) -> Result<FoundHits, ToolError> {
-        let mut span = self.span(request.since.as_deref(), request.before.as_deref())?;
+        let as_of = request.as_of.as_ref().map(|_| now);
+        let span = self.span(request.since.as_deref(), request.before.as_deref(), as_of)?;
         let TimeSpan { since, until } = span;
         let limits = Search { since, until, without_held: true, ..Search::default() };
         self.check(&limits)?;
@@ -223,9 +221,6 @@ impl Local {
                     }
                 }
             }
-        }
-        if request.as_of.is_some() {
-            span.until = Some(until.map_or(now, |until| until.min(now)));
         }
         found.sessions = self.last_sessions_of(&paths, span, tree);
         Ok(found)

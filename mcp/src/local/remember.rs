@@ -22,7 +22,7 @@ use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::find::{FoundMemory, judged};
 use super::recall::speaker;
-use super::statements::{RequestedLinks, add_links, facts, kept_links};
+use super::statements::{add_links, facts, kept_links};
 use super::{ANSWER_TOKENS_MAX, Local, relative};
 use crate::backend::{NeighbourHit, RememberRequest, RememberResponse, ToolError};
 use crate::request::Reach;
@@ -94,9 +94,7 @@ impl Local {
         let now = self.now();
         let both_hold = request.both_hold;
         let asked_tags = request.tags.clone();
-        let RequestedLinks { links, supersedes } =
-            self.links(&request.relations, None, &project)?;
-        let supersedes = [&request.supersedes[..], &supersedes].concat();
+        let (links, supersedes) = self.links(&request, None, &project)?;
         let replaced = self.replaced(&supersedes, &project)?;
         let (asked, mut replaced) = users_words(replaced, None)?;
         let until = valid_until(&request)?;
@@ -172,8 +170,8 @@ impl Local {
     /// Changes the memory with an id.
     fn change(&self, id: &str, request: &RememberRequest) -> Result<RememberResponse, ToolError> {
         let project = self.project()?;
-        let ProjectStore { tree, settings, recall } = &project;
-        let FoundMemory { store, trust, stored, scope } = self.find(id, tree, recall, settings)?;
+        let ProjectStore { tree, settings, .. } = &project;
+        let FoundMemory { store, trust, stored, scope } = self.find(id, &project)?;
         let before = &stored.memory;
         if trust.judgement(&stored, &store.redactor(settings)).held.is_some() {
             let short = before.id.short();
@@ -181,9 +179,7 @@ impl Local {
         }
         let now = self.now();
         let facts = facts(&request.facts, "facts", now)?;
-        let RequestedLinks { links, supersedes } =
-            self.links(&request.relations, Some(before.id), &project)?;
-        let mut replaces = [&request.supersedes[..], &supersedes].concat();
+        let (links, mut replaces) = self.links(request, Some(before.id), &project)?;
         if let Some(by) = before.superseded_by.filter(|_| !replaces.is_empty()) {
             // This memory becomes active again and replaces the one that had superseded it.
             replaces.push(by.to_string());
@@ -199,27 +195,17 @@ impl Local {
             check_persons(before, scope, store.is_persons(&stored)?, request, restates)?;
         }
         let (paths, mut notes) = read_paths(request, until, tree, now);
-        let said = restates.then_some(now);
-        let replaces = ids(&replaced);
-        let replaced_ids = replaces;
-        let mut edit = MemoryEdit {
-            request,
-            paths,
-            until,
-            replaced: replaced_ids,
-            said,
-            relations: None,
-            facts,
-            links,
-        };
-        let both_hold = request.both_hold;
+        let (said, relations, both_hold) = (restates.then_some(now), None, request.both_hold);
+        let in_place = ids(&replaced);
+        let mut edit =
+            MemoryEdit { request, paths, until, replaced: in_place, said, relations, facts, links };
         // A changed text is compared with its neighbours again; `both_hold` requests the comparison explicitly.
         let mut near = Vec::new();
         if restates || both_hold {
             let mut after = before.clone();
             edit.apply(&mut after);
             near = self.near(&after, &project, &[], both_hold);
-            edit.relations = Some(relations(before, &near, &edit));
+            edit.relations = Some(new_relations(before, &near, &edit));
         }
         if request.check {
             let mut after = before.clone();
@@ -470,11 +456,10 @@ impl Local {
         ids: &[String],
         project: &ProjectStore,
     ) -> Result<Vec<FoundMemory>, ToolError> {
-        let ProjectStore { tree, settings, recall } = project;
         let mut replaced: Vec<FoundMemory> = Vec::new();
         for id in ids {
-            let found = self.find(id, tree, recall, settings)?;
-            let redactor = found.store.redactor(settings);
+            let found = self.find(id, project)?;
+            let redactor = found.store.redactor(&project.settings);
             if found.trust.judgement(&found.stored, &redactor).held.is_some() {
                 return Err(ToolError::Request(format!(
                     "{id} is held back and cannot be replaced: nothing was saved"
@@ -527,14 +512,13 @@ impl Local {
         same: &[Hit],
         project: &ProjectStore,
     ) -> Result<Vec<FoundMemory>, ToolError> {
-        let ProjectStore { tree, settings, recall } = project;
         let contained = near.iter().filter(|near| {
             matches!(near.verdict, Verdict::Duplicate | Verdict::Covers)
                 && same.iter().all(|hit| hit.id != near.id)
         });
         let mut united = Vec::new();
         for near in contained {
-            let found = self.find(&near.id.to_string(), tree, recall, settings)?;
+            let found = self.find(&near.id.to_string(), project)?;
             let is_own = !found.is_users_everywhere() && !found.store.is_persons(&found.stored)?;
             if is_own && !found.trust.is_from_repository(&found.stored) {
                 united.push(found);
@@ -573,10 +557,8 @@ impl Local {
 
     /// Writes a memory to the journal again, after a decision about it.
     fn refresh(&self, id: MemoryId, project: &ProjectStore) {
-        let ProjectStore { tree, settings, recall } = project;
-        let Ok(Some(found)) = self.find_by_id(&id.to_string(), tree, recall, settings) else {
-            return;
-        };
+        let ProjectStore { tree, settings, .. } = project;
+        let Ok(Some(found)) = self.find_by_id(&id.to_string(), project) else { return };
         let FoundMemory { store, trust, stored, scope } = found;
         self.note_again(&stored, (&trust, &store.redactor(settings)), scope, tree);
     }
@@ -731,7 +713,7 @@ fn check_repository_text(
 }
 
 /// Returns the links of a memory that is compared again: those to what it contradicts are made anew.
-fn relations(before: &Memory, near: &[Neighbour], edit: &MemoryEdit<'_>) -> Vec<Relation> {
+fn new_relations(before: &Memory, near: &[Neighbour], edit: &MemoryEdit<'_>) -> Vec<Relation> {
     let mut relations = kept_links(before);
     if !edit.request.both_hold {
         relations.extend(neighbour::contradictions(near, &edit.replaced));

@@ -149,12 +149,8 @@ impl Local {
 
     /// Returns the period of a request; with `as_of`, nothing later counts.
     fn sessions_span(&self, request: &SessionsRequest) -> Result<TimeSpan, ToolError> {
-        let mut span = self.span(request.since.as_deref(), request.before.as_deref())?;
-        if let Some(words) = &request.as_of {
-            let then = self.as_of(words)?;
-            span.until = Some(span.until.map_or(then, |until| until.min(then)));
-        }
-        Ok(span)
+        let as_of = request.as_of.as_deref().map(|words| self.as_of(words)).transpose()?;
+        self.span(request.since.as_deref(), request.before.as_deref(), as_of)
     }
 
     /// Lists sessions, the latest first.

@@ -10,14 +10,6 @@ use super::remember::ProjectStore;
 use super::{Local, find::FoundMemory};
 use crate::backend::{RememberRequest, RememberResponse, ToolError};
 
-/// Links of a request, without those that say that a memory is replaced.
-#[derive(Default)]
-pub(super) struct RequestedLinks {
-    pub links: Vec<Relation>,
-    /// Ids of the memories that are replaced.
-    pub supersedes: Vec<String>,
-}
-
 /// Parses facts.
 pub(super) fn facts(texts: &[String], name: &str, now: Timestamp) -> Result<Vec<Fact>, ToolError> {
     let read = |text: &String| {
@@ -34,16 +26,16 @@ pub(super) fn facts(texts: &[String], name: &str, now: Timestamp) -> Result<Vec<
 }
 
 impl Local {
-    /// Parses the links of a request, and finds the other memories; `own` is the id of the memory that gets them.
+    /// Parses the links of a request, and finds the other memories; `own` is the id of the memory that gets them. Also
+    /// returns the ids of the memories that it replaces.
     pub(super) fn links(
         &self,
-        texts: &[String],
+        request: &RememberRequest,
         own: Option<MemoryId>,
         project: &ProjectStore,
-    ) -> Result<RequestedLinks, ToolError> {
-        let ProjectStore { tree, settings, recall } = project;
-        let mut requested = RequestedLinks::default();
-        for text in texts {
+    ) -> Result<(Vec<Relation>, Vec<String>), ToolError> {
+        let (mut links, mut supersedes) = (Vec::new(), request.supersedes.clone());
+        for text in &request.relations {
             let (kind, id) = field_lines::relation(text).map_err(|problem| {
                 let form = field_lines::RELATION_FORM;
                 ToolError::Request(format!(
@@ -53,16 +45,16 @@ impl Local {
                 ))
             })?;
             if kind == SUPERSEDES {
-                requested.supersedes.push(id);
+                supersedes.push(id);
                 continue;
             }
-            let to = self.find(&id, tree, recall, settings)?.stored.memory.id;
+            let to = self.find(&id, project)?.stored.memory.id;
             let link = Relation { kind, to };
-            if own != Some(to) && !requested.links.contains(&link) {
-                requested.links.push(link);
+            if own != Some(to) && !links.contains(&link) {
+                links.push(link);
             }
         }
-        Ok(requested)
+        Ok((links, supersedes))
     }
 
     /// Reports how the facts of a memory relate to those of others.
@@ -85,7 +77,7 @@ impl Local {
         request: &RememberRequest,
         project: &ProjectStore,
     ) -> Result<(Vec<Memory>, Vec<String>), ToolError> {
-        let ProjectStore { tree, settings, recall } = project;
+        let ProjectStore { tree, settings, .. } = project;
         let now = self.now();
         let (mut changed, mut notes) = (Vec::new(), Vec::new());
         for fact in facts(&request.ends, "ends", now)? {
@@ -107,7 +99,7 @@ impl Local {
                 notes.push(format!("No memory states `{near}` as true: `recall` with about shows the facts of a name."));
             }
             for (id, place) in stated {
-                let found = self.find(&id.to_string(), tree, recall, settings)?;
+                let found = self.find(&id.to_string(), project)?;
                 if request.check {
                     notes.push(format!(
                         "It would end `{}` of {}.",

@@ -183,13 +183,10 @@ impl BrowseSource {
     }
 
     fn show(&self, id: MemoryId, out: &mut Vec<u8>) -> Result {
-        match self.memories.iter().find(|stored| stored.memory.id == id) {
-            Some(stored) => {
-                let is_pulled = self.marks.is_pulled(stored);
-                self.known.show(stored, is_pulled, &self.stores, out)
-            }
-            None => Ok(()),
-        }
+        let stored = self.memories.iter().find(|stored| stored.memory.id == id);
+        stored.map_or(Ok(()), |stored| {
+            self.known.show(stored, self.marks.is_pulled(stored), &self.stores, out)
+        })
     }
 
     /// Searches memories.
@@ -238,12 +235,7 @@ impl BrowseSource {
                 learned::supersede(&self.stores, &older, waits, *newer, out)?;
                 Ok(None)
             }
-            Effect::Quit
-            | Effect::Suspend
-            | Effect::Chosen(_)
-            | Effect::Load(_)
-            | Effect::Find(_)
-            | Effect::Undo => Ok(None),
+            _ => Ok(None),
         }
     }
 

@@ -66,7 +66,7 @@ impl StatusFilter {
 
     /// Returns the next filter, cyclically.
     pub fn next(self) -> Self {
-        after(&Self::ALL, &self).unwrap_or_default()
+        after(&Self::ALL, Some(self)).unwrap_or_default()
     }
 
     /// Returns the label.
@@ -125,23 +125,17 @@ impl Filters {
 
     /// Selects the next of these kinds; after the last one, all kinds.
     pub fn next_kind(&mut self, kinds: Vec<Kind>) {
-        self.kind = match self.kind {
-            None => kinds.first().copied(),
-            Some(kind) => after(&kinds, &kind),
-        };
+        self.kind = after(&kinds, self.kind);
     }
 
     /// Selects the next scope; after the last one, all scopes.
     pub fn next_scope(&mut self) {
-        const ALL: [Scope; 3] = [Scope::Project, Scope::Paths, Scope::User];
-        self.scope = match self.scope {
-            None => Some(Scope::Project),
-            Some(scope) => after(&ALL, &scope),
-        };
+        self.scope = after(&[Scope::Project, Scope::Paths, Scope::User], self.scope);
     }
 }
 
-fn after<T: Copy + PartialEq>(all: &[T], one: &T) -> Option<T> {
-    let at = all.iter().position(|other| other == one)?;
-    all.get(at + 1).copied()
+/// Returns the item after another one, or the first one.
+fn after<T: Copy + PartialEq>(all: &[T], one: Option<T>) -> Option<T> {
+    let place = |one: T| all.iter().position(|other| *other == one).map(|at| at + 1);
+    all.get(one.map_or(Some(0), place)?).copied()
 }

@@ -162,12 +162,7 @@ impl Effect {
         match self {
             Self::Act(_, id) => vec![*id],
             Self::Supersede { older, newer } => vec![*older, *newer],
-            Self::Quit
-            | Self::Suspend
-            | Self::Chosen(_)
-            | Self::Load(_)
-            | Self::Find(_)
-            | Self::Undo => Vec::new(),
+            _ => Vec::new(),
         }
     }
 }
@@ -282,10 +277,7 @@ impl BrowseState {
 
     /// Stores the rows of a tab, and keeps the selection if its row still exists.
     pub fn loaded(&mut self, tab: Tab, rows: Vec<BrowseRow>) {
-        let selected = match tab == self.tab {
-            true => self.selected_key(),
-            false => None,
-        };
+        let selected = self.selected_key().filter(|_| tab == self.tab);
         self.rows[tab.at()].all = Some(rows);
         self.preview = None;
         self.filter(tab);
@@ -318,8 +310,7 @@ impl BrowseState {
 
     /// Stores the text of a row's preview.
     pub fn previewed(&mut self, key: RowKey, text: String) {
-        let is_other = self.preview.as_ref().is_none_or(|(known, _)| *known != key);
-        if is_other {
+        if self.preview.as_ref().is_none_or(|(known, _)| *known != key) {
             self.scroll = 0;
         }
         self.preview = Some((key, text));
@@ -359,7 +350,9 @@ impl BrowseState {
         }
         match self.field {
             Some(field) => self.typed(field, key.code, is_control),
-            None if is_control => self.with_control(key.code),
+            None if is_control => {
+                (key.code == KeyCode::Char('r')).then_some(Effect::Load(self.tab))
+            }
             None => self.pressed(key.code),
         }
     }
@@ -381,11 +374,8 @@ impl BrowseState {
             KeyCode::Down if self.is_zoomed => self.scroll_by(1, true),
             KeyCode::Up if self.is_zoomed => self.scroll_by(1, false),
             // As in other programs with lists. In text input they are letters, and with Control other keys.
-            KeyCode::Char('j') if self.field.is_none() && !is_control => {
-                return self.moved(KeyCode::Down, false);
-            }
-            KeyCode::Char('k') if self.field.is_none() && !is_control => {
-                return self.moved(KeyCode::Up, false);
+            KeyCode::Char(c @ ('j' | 'k')) if self.field.is_none() && !is_control => {
+                return self.moved(if c == 'j' { KeyCode::Down } else { KeyCode::Up }, false);
             }
             KeyCode::PageDown if self.is_zoomed => self.scroll_by(half * 2, true),
             KeyCode::PageUp if self.is_zoomed => self.scroll_by(half * 2, false),
@@ -462,11 +452,6 @@ impl BrowseState {
         self.field = None;
         self.text_mut(TypedField::Search).clear();
         self.changed(TypedField::Search);
-    }
-
-    /// Processes a key with Control in the list.
-    fn with_control(&mut self, key: KeyCode) -> Option<Effect> {
-        (key == KeyCode::Char('r')).then_some(Effect::Load(self.tab))
     }
 
     /// Processes a key in the list.

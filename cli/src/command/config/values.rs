@@ -1,7 +1,7 @@
 //! `throughline config get`, `set`, `unset` and `edit`: single settings in the user's file.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::Path;
 
 use memory_store::layout::{Tree, UserDirs};
@@ -28,7 +28,7 @@ pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result 
     if json {
         view::json(&value, out)?;
         out.flush()?;
-        return if value.is_null() { Err(Failure::silent(exit::NOTHING)) } else { Ok(()) };
+        return Failure::of_empty(value.is_null());
     }
     match value {
         Value::Null => return Err(Failure::silent(exit::NOTHING)),
@@ -145,10 +145,7 @@ fn change(
         migrations::before_settings(world)?;
     }
     let path = world.dirs.config_file();
-    let before = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        other => other.at(&path)?,
-    };
+    let before = settings::text(&path)?;
     let mut copy: DocumentMut = settings::parsed(&path, &before)?;
     let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut place: &mut dyn toml_edit::TableLike = copy.as_table_mut();
@@ -175,10 +172,7 @@ fn change(
 
 /// Returns the problems of a user's settings file with this text.
 fn problems(text: &str, world: &World) -> Result<Vec<String>> {
-    let folder = tempfile::tempdir().map_err(|error| {
-        Failure::new(format!("no temporary folder: {error}"))
-            .hint("Set TMPDIR to a folder that you may write.")
-    })?;
+    let folder = crate::world::temporary_folder()?;
     let dirs = UserDirs { config: folder.path().to_owned(), ..world.dirs.clone() };
     let path = dirs.config_file();
     fs::write(&path, text).at(&path)?;
@@ -219,9 +213,6 @@ pub fn edit(world: &World, out: &mut dyn Write) -> Result {
         Some(problem) => Err(Failure::new(format!("{}: {problem}", path.display()))
             .code(exit::INVALID)
             .hint("`throughline config edit` opens it again.")),
-        None => {
-            writeln!(out, "{} is valid.", view::path(&path))?;
-            Ok(())
-        }
+        None => Ok(writeln!(out, "{} is valid.", view::path(&path))?),
     }
 }

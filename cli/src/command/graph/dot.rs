@@ -27,8 +27,7 @@ pub(super) fn print(graph: &Graph, nodes: &BTreeSet<NodeIndex>, out: &mut dyn Wr
     for (from, link, to) in graph.edges_among(nodes).into_iter().filter_map(|it| graph.edge(it)) {
         writeln!(out, "  n{} -> n{} [label={}];", from.index(), to.index(), quoted(&link.what))?;
     }
-    writeln!(out, "}}")?;
-    Ok(())
+    Ok(writeln!(out, "}}")?)
 }
 
 /// Returns a text as a quoted string of the language.

@@ -9,6 +9,7 @@ use memory_store::knowledge::graph::{DEPTH_MAX, Node, NodeIndex, Reached};
 use memory_store::knowledge::{Graph, NodeKind};
 use memory_store::{MemoryId, Timestamp};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -94,13 +95,6 @@ struct EdgeView<'a> {
     since: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<MemoryId>,
-}
-
-/// A connection of topics, as printed by `--json`.
-#[derive(Serialize)]
-struct BridgeView<'a> {
-    topics: &'a [String; 2],
-    through: Vec<&'a Node>,
 }
 
 /// Runs the command.
@@ -226,8 +220,7 @@ impl GraphArgs {
 fn heading(node: &Node, out: &mut dyn Write) -> Result {
     let kind = node.of_type.unwrap_or(node.kind.name());
     let label = plain(&node.label);
-    writeln!(out, "{} {}", paint(STRONG, label), paint(QUIET, format_args!("({kind})")))?;
-    Ok(())
+    Ok(writeln!(out, "{} {}", paint(STRONG, label), paint(QUIET, format_args!("({kind})")))?)
 }
 
 const fn plural_of(kind: NodeKind) -> &'static str {
@@ -252,27 +245,15 @@ fn line(reached: &Reached, graph: &Graph, out: &mut dyn Write) -> Result {
         _ => String::new(),
     };
     let edge = reached.through.and_then(|edge| graph.edge(edge)).map(|(from, link, to)| {
-        let other = if to == reached.node { from } else { to };
-        let other = match reached.depth {
+        let (it, other) = if to == reached.node { ("", from) } else { (" it", to) };
+        let of = match reached.depth {
             1 => String::new(),
-            _ => format!(" {}", plain(&graph.at(other).label)),
+            _ => format!(", of {}", plain(&graph.at(other).label)),
         };
-        match to == reached.node {
-            true => format!(
-                "{}{}{other}",
-                plain(&link.what),
-                if other.is_empty() { "" } else { ", of" }
-            ),
-            false => format!(
-                "{} it{}{other}",
-                plain(&link.what),
-                if other.is_empty() { "" } else { ", of" }
-            ),
-        }
+        format!("{}{it}{of}", plain(&link.what))
     });
     let edge = edge.unwrap_or_default();
-    writeln!(out, "  {id}{}  {}", plain(&node.label), paint(QUIET, edge))?;
-    Ok(())
+    Ok(writeln!(out, "  {id}{}  {}", plain(&node.label), paint(QUIET, edge))?)
 }
 
 fn path(
@@ -309,9 +290,9 @@ fn path(
 fn bridges(json: bool, graph: &Graph, out: &mut dyn Write) -> Result {
     let bridges = graph.bridges();
     if json {
-        let views = bridges.iter().map(|bridge| BridgeView {
-            topics: &bridge.topics,
-            through: bridge.through.iter().map(|&at| graph.at(at)).collect(),
+        let views = bridges.iter().map(|bridge| {
+            let through: Vec<&Node> = bridge.through.iter().map(|&at| graph.at(at)).collect();
+            json!({"topics": bridge.topics, "through": through})
         });
         return view::json(&views.collect::<Vec<_>>(), out);
     }

@@ -4,12 +4,13 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::knowledge::ConfirmedNames;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::ask;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::knowledge::ReadKnowledge;
+use crate::setup::installation;
 use crate::stores::Stores;
 use crate::typed::WriteOptions;
 use crate::view::{self, plain};
@@ -39,23 +40,6 @@ enum NameDecision {
     Merge,
     Split,
     Rename,
-}
-
-/// A changed pair of names, as printed by `--json`.
-#[derive(Serialize)]
-struct ChangedNames<'a> {
-    done: &'static str,
-    name: &'a str,
-    other: &'a str,
-    changed: bool,
-    file: String,
-    undo: String,
-}
-
-/// Result of a decision that was in effect already, as printed by `--json`.
-#[derive(Serialize)]
-struct UnchangedNames {
-    changed: bool,
 }
 
 impl NameOptions {
@@ -96,27 +80,18 @@ impl NameOptions {
         let read = ReadKnowledge::open(stores)?;
         let entities = &read.knowledge.entities;
         let one = read.entity(name)?;
+        let pair = format!("`{}` and `{}`", plain(name), plain(other));
         let change = match decision {
+            NameDecision::Merge if one == read.entity(other)? => {
+                return unchanged(&format!("{pair} are one already"), json, out);
+            }
             NameDecision::Merge => {
-                if one == read.entity(other)? {
-                    return unchanged(
-                        format!("`{}` and `{}` are one already", plain(name), plain(other)),
-                        json,
-                        out,
-                    );
-                }
                 format!("make `{}` another name of `{}`", plain(name), plain(other))
             }
-            NameDecision::Split => {
-                if one != read.entity(other)? {
-                    return unchanged(
-                        format!("`{}` and `{}` are two already", plain(name), plain(other)),
-                        json,
-                        out,
-                    );
-                }
-                format!("keep `{}` and `{}` apart", plain(name), plain(other))
+            NameDecision::Split if one != read.entity(other)? => {
+                return unchanged(&format!("{pair} are two already"), json, out);
             }
+            NameDecision::Split => format!("keep {pair} apart"),
             NameDecision::Rename => {
                 if entities.find(other).is_some_and(|other| other != one) {
                     return Err(Failure::new(format!(
@@ -149,19 +124,14 @@ impl NameOptions {
         };
         let (name, other) = (&*name, &*other);
         let redactor = stores.redactor_for_writing(&stores.project)?;
-        let changed = stores.project.change_names(&redactor, |names: &mut ConfirmedNames| {
-            match decision {
-                NameDecision::Merge | NameDecision::Rename => names.merge(name, other),
-                NameDecision::Split => {
-                    let mut changed = names.split(name, other, false);
-                    // Names of one entity may be joined by other lines, or by their similarity.
-                    if !changed {
-                        changed = names.split(name, other, true);
-                    }
-                    changed
-                }
+        let change_names = |names: &mut ConfirmedNames| match decision {
+            NameDecision::Merge | NameDecision::Rename => names.merge(name, other),
+            // Names of one entity may be joined by other lines, or by their similarity.
+            NameDecision::Split => {
+                names.split(name, other, false) || names.split(name, other, true)
             }
-        })?;
+        };
+        let changed = stores.project.change_names(&redactor, change_names)?;
         if decision == NameDecision::Split {
             let after = ReadKnowledge::open(stores)?.knowledge.entities;
             if after.find(name) == after.find(other) {
@@ -169,43 +139,34 @@ impl NameOptions {
                 let after = ReadKnowledge::open(stores)?.knowledge.entities;
                 if after.find(name) == after.find(other) {
                     return Err(Failure::new(format!(
-                        "`{}` and `{}` differ only in spelling, and stay one",
-                        plain(name),
-                        plain(other)
+                        "{pair} differ only in spelling, and stay one"
                     ))
                     .hint("Give one of them a name of its own with `throughline edit`."));
                 }
             }
         }
-        let (done, undo) = match decision {
-            NameDecision::Merge => {
-                ("merged", format!("throughline graph --split {} {}", word(name), word(other)))
-            }
-            NameDecision::Split => {
-                ("split", format!("throughline graph --merge {} {}", word(name), word(other)))
-            }
-            NameDecision::Rename => {
-                ("renamed", format!("throughline graph --rename {} {}", word(other), word(name)))
-            }
+        let (done, undo, names) = match decision {
+            NameDecision::Merge => ("merged", "split", [name, other]),
+            NameDecision::Split => ("split", "merge", [name, other]),
+            NameDecision::Rename => ("renamed", "rename", [other, name]),
         };
+        let [first, second] = names.map(installation::word);
+        let undo = format!("throughline graph --{undo} {first} {second}");
         if json {
-            return view::json(&ChangedNames { done, name, other, changed, file, undo }, out);
+            return view::json(
+                &json!({"done": done, "name": name, "other": other, "changed": changed, "file": file, "undo": undo}),
+                out,
+            );
         }
-        writeln!(out, "Done: {change}. `{undo}` undoes it.")?;
-        Ok(())
+        Ok(writeln!(out, "Done: {change}. `{undo}` undoes it.")?)
     }
 }
 
-fn unchanged(message: String, json: bool, out: &mut dyn Write) -> Result {
+fn unchanged(message: &str, json: bool, out: &mut dyn Write) -> Result {
     if json {
-        return view::json(&UnchangedNames { changed: false }, out);
+        return view::json(&json!({"changed": false}), out);
     }
-    writeln!(out, "Nothing was changed: {message}.")?;
-    Ok(())
-}
-
-fn word(name: &str) -> String {
-    crate::setup::installation::word(name)
+    Ok(writeln!(out, "Nothing was changed: {message}.")?)
 }
 
 fn capital(text: &str) -> String {

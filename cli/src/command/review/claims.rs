@@ -108,12 +108,11 @@ pub fn list(stores: &Stores, claims: &[ClaudeChange<'_>], out: &mut dyn Write) -
         view::line(&redactor.redacted(&claim.stored.memory), out)?;
         writeln!(out, "        {}", paint(CARE, view::plain(&claim.why())))?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\n`throughline review --agree ID` lets the change to that memory hold, `--refuse ID` undoes it; `throughline show \
          ID` shows the memory.\n"
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Asks about each change; returns whether the person continues.
@@ -190,6 +189,5 @@ fn decide(
         ChangeVerdict::Agree => "Agreed",
         ChangeVerdict::Refuse => "Refused",
     };
-    writeln!(out, "{done}: {} {}", paint(NAME, id.short()), view::plain(&now.memory.title))?;
-    Ok(())
+    Ok(writeln!(out, "{done}: {} {}", paint(NAME, id.short()), view::plain(&now.memory.title))?)
 }

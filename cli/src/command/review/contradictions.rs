@@ -178,11 +178,10 @@ pub fn list(pairs: &[UndecidedPair], out: &mut dyn Write) -> Result {
         }
         writeln!(out)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "`throughline review --prefer ID` lets that one replace the other side, `--both ID` keeps both sides.\n"
-    )?;
-    Ok(())
+    )?)
 }
 
 fn count(pairs: usize) -> String {

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use memory_store::knowledge::facts::{Conflict, Statement};
 use memory_store::memory::Memory;
-use memory_store::store::{By, Stored};
+use memory_store::store::Stored;
 use memory_store::{MemoryId, Timestamp};
 
 use super::contradictions::{PairVerdict, UndecidedPair};
@@ -40,8 +40,7 @@ impl FactConflict {
         let (newer, older) = (plain(&self.newer.text), plain(&self.older.text));
         let days = [self.newer.from.date(), self.older.from.date()];
         let told = format!("{newer} (since {}) {word} {older} (since {})", days[0], days[1]);
-        writeln!(out, "        {}", paint(CARE, told))?;
-        Ok(())
+        Ok(writeln!(out, "        {}", paint(CARE, told))?)
     }
 }
 
@@ -107,22 +106,22 @@ pub(super) fn end(
             PairVerdict::Older | PairVerdict::Both => (conflict.newer.place, conflict.newer.from),
         })
         .collect();
-    let store = stores.store_of(loser);
-    let redactor = stores.redactor_for_writing(store)?;
-    let change = |memory: &mut Memory| {
+    let saved = stores.edit(loser, |memory| {
         for (place, at) in &ends {
             if let Some(fact) = memory.facts.get_mut(*place) {
                 fact.to = Some(*at);
             }
         }
-    };
-    let id = loser.memory.id;
-    let saved = store.edit_at(&loser.path, id, By::Person, &redactor, change)?.stored;
-    stores.note_saved(store, &saved, &redactor)?;
+    })?;
     for (place, at) in &ends {
         if let Some(fact) = saved.memory.facts.get(*place) {
             let text = plain(&format!("{} {} {}", fact.subject, fact.predicate, fact.object));
-            writeln!(out, "Ended on {}: {text}, in {}", at.date(), paint(NAME, id.short()))?;
+            writeln!(
+                out,
+                "Ended on {}: {text}, in {}",
+                at.date(),
+                paint(NAME, saved.memory.id.short())
+            )?;
         }
     }
     Ok(saved.memory.facts.iter().all(|fact| fact.to.is_some()))

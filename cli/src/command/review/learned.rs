@@ -8,7 +8,7 @@ use memory_store::id::SHORT_ID_CHARS;
 use memory_store::memory::{Memory, Status};
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
-use memory_store::store::{By, Forget, Store, Stored};
+use memory_store::store::{Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
 
 use super::{made_by_rules, removal, verdict};
@@ -44,8 +44,7 @@ pub fn confirm(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
     stores.store_of(stored).keep_unfound(stored.memory.id)?;
     neighbours::refresh(stores, stored)?;
     let id = paint(NAME, stored.memory.id.short());
-    writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
-    Ok(())
+    Ok(writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?)
 }
 
 /// Counts a report of a person that a memory helped, or that it did not. The next sync changes its rank.
@@ -138,12 +137,11 @@ pub fn list(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     if learned.len() > LISTED_MAX {
         writeln!(out, "... and {} more: `throughline list`", learned.len() - LISTED_MAX)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\nAll of them are in use. `throughline review` at a terminal asks about each; `throughline edit ID` and \
          `throughline forget ID` change one."
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Lists memories that may be outdated.
@@ -164,12 +162,11 @@ fn list_stale(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     if stale.len() > LISTED_MAX {
         writeln!(out, "... and {} more", stale.len() - LISTED_MAX)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\n`throughline review --keep ID` confirms one, `throughline edit ID` and \
          `throughline forget ID` change one.\n"
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Decision about a memory.
@@ -249,7 +246,7 @@ pub fn supersede(
             memory.supersedes.push(older_id);
         }
     };
-    change(stores, &newer, link)?;
+    stores.edit(&newer, link)?;
     if waits {
         return verdict::reject(stores, older, out);
     }
@@ -257,13 +254,4 @@ pub fn supersede(
     note(&stores.project, |reviewed| {
         reviewed.ids.insert(older_id);
     })
-}
-
-fn change(stores: &Stores, stored: &Stored, change: impl FnOnce(&mut Memory)) -> Result {
-    let store = stores.store_of(stored);
-    let redactor = stores.redactor_for_writing(store)?;
-    let saved =
-        store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, change)?.stored;
-    stores.note_saved(store, &saved, &redactor)?;
-    Ok(())
 }

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use memory_store::MemoryId;
-use memory_store::memory::{Memory, Relation};
+use memory_store::memory::Relation;
 use memory_store::reviewed::Reviewed;
-use memory_store::store::{By, Stored};
+use memory_store::store::Stored;
 
+use crate::ask;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
 use crate::view::plain;
@@ -14,6 +15,8 @@ use crate::view::style::{NAME, STRONG, paint};
 
 /// Maximum links of a plain listing.
 const LISTED_MAX: usize = 20;
+/// Heading of a listing, and of a question.
+const HEADING: &str = "Links that a model proposes";
 
 /// A proposed link, with both memories.
 pub struct ProposedLink {
@@ -22,6 +25,19 @@ pub struct ProposedLink {
     /// The link.
     pub link: Relation,
     other_title: String,
+}
+
+impl ProposedLink {
+    const fn id(&self) -> MemoryId {
+        self.stored.memory.id
+    }
+
+    fn print(&self, out: &mut dyn Write) -> Result {
+        let Self { stored, link, other_title } = self;
+        let (id, to) = (paint(NAME, self.id().short()), paint(NAME, link.to.short()));
+        let (title, other) = (plain(&stored.memory.title), plain(other_title));
+        Ok(writeln!(out, "  {id} {title}\n        {} {to} {other}", plain(&link.kind))?)
+    }
 }
 
 /// Returns the proposed links of memories that are there.
@@ -46,21 +62,29 @@ pub fn list(links: &[ProposedLink], out: &mut dyn Write) -> Result {
     if links.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", paint(STRONG, "Links that a model proposes"))?;
-    for ProposedLink { stored, link, other_title } in links.iter().take(LISTED_MAX) {
-        let Memory { id, title, .. } = &stored.memory;
-        let (id, to) = (paint(NAME, id.short()), paint(NAME, link.to.short()));
-        let (title, other) = (plain(title), plain(other_title));
-        writeln!(out, "  {id} {title}\n        {} {to} {other}", plain(&link.kind))?;
-    }
+    writeln!(out, "{}", paint(STRONG, HEADING))?;
+    links.iter().take(LISTED_MAX).try_for_each(|link| link.print(out))?;
     if links.len() > LISTED_MAX {
         writeln!(out, "  ... and {} more", links.len() - LISTED_MAX)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "`throughline review --link ID` adds those of a memory, `--no-link ID` drops them.\n"
-    )?;
-    Ok(())
+    )?)
+}
+
+/// Asks about the proposed links of each memory; returns whether the user continues.
+pub fn go_through(stores: &Stores, links: &[ProposedLink], out: &mut dyn Write) -> Result<bool> {
+    let is_same = |one: &ProposedLink, other: &ProposedLink| one.id() == other.id();
+    let of_memories: Vec<&[ProposedLink]> = links.chunk_by(is_same).collect();
+    let show = |links: &&[ProposedLink], out: &mut dyn Write| {
+        writeln!(out, "{}", paint(STRONG, HEADING))?;
+        links.iter().try_for_each(|link| link.print(out))?;
+        Ok(["Add to the memory", "Drop"])
+    };
+    ask::about_each(&of_memories, out, show, |links, adds, out| {
+        links.first().map_or(Ok(()), |link| settle(stores, &link.stored, adds, out))
+    })
 }
 
 /// Adds the proposed links of a memory to its file, or drops them.
@@ -71,15 +95,11 @@ pub fn settle(stores: &Stores, stored: &Stored, adds: bool, out: &mut dyn Write)
         return Err(Failure::new(format!("no link of {} is proposed", id.short())));
     }
     if adds {
-        let store = stores.store_of(stored);
-        let redactor = stores.redactor_for_writing(store)?;
-        let change = |memory: &mut Memory| {
+        stores.edit(stored, |memory| {
             let new = links.iter().filter(|link| !memory.relations.contains(link)).cloned();
             let new: Vec<Relation> = new.collect();
             memory.relations.extend(new);
-        };
-        let saved = store.edit_at(&stored.path, id, By::Person, &redactor, change)?.stored;
-        stores.note_saved(store, &saved, &redactor)?;
+        })?;
     }
     Reviewed::change(&stores.project.home, |reviewed| {
         links.iter().for_each(|link| reviewed.settle_proposal(id, link));

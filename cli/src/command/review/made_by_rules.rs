@@ -47,12 +47,11 @@ pub fn list(memories: &[Stored], out: &mut dyn Write) -> Result {
     if memories.len() > LISTED_MAX {
         writeln!(out, "... and {} more: `throughline list`", memories.len() - LISTED_MAX)?;
     }
-    writeln!(
+    Ok(writeln!(
         out,
         "\nRules write such memories no more. `throughline review --drop-rules` archives all of them, \
          `throughline review --keep ID` keeps one.\n"
-    )?;
-    Ok(())
+    )?)
 }
 
 /// Archives the memories; at a terminal only after a confirmation.

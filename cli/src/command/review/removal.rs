@@ -14,8 +14,7 @@ use crate::view::style::{NAME, paint};
 /// Prints that a memory was deleted.
 pub fn print_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
-    writeln!(out, "Deleted {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?;
-    Ok(())
+    Ok(writeln!(out, "Deleted {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?)
 }
 
 /// Archives or deletes one memory, and prints that.

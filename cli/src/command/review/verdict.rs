@@ -42,8 +42,7 @@ pub fn release(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
     }
     stores.note_saved(store, stored, &redactor)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
-    writeln!(out, "Released: {id} {title}")?;
-    Ok(())
+    Ok(writeln!(out, "Released: {id} {title}")?)
 }
 
 pub fn not_held(stored: &Stored) -> Failure {
@@ -70,12 +69,11 @@ pub fn accept_or_leave(stores: &Stores, stored: &Stored, out: &mut dyn Write) ->
 
 pub fn print_left_pending(stored: &Stored, out: &mut dyn Write) -> Result {
     let id = stored.memory.id.short();
-    writeln!(
+    Ok(writeln!(
         out,
         "Left: {} contains something that looks like a credential; `throughline review` shows where",
         paint(NAME, id)
-    )?;
-    Ok(())
+    )?)
 }
 
 pub fn accept_seen(stores: &Stores, stored: &Stored, seen: bool, out: &mut dyn Write) -> Result {
@@ -94,8 +92,7 @@ pub fn accept_seen(stores: &Stores, stored: &Stored, seen: bool, out: &mut dyn W
         reviewed.ids.insert(promoted.memory.id);
     })?;
     let id = paint(NAME, promoted.memory.id.short());
-    writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
-    Ok(())
+    Ok(writeln!(out, "Taken in: {id} {}", promoted.path.display())?)
 }
 
 /// Rejects a draft, so that it is not learned again.
@@ -104,8 +101,7 @@ pub fn reject(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let redactor = stores.project.redactor(&stores.settings);
     stores.project.reject(&memory.id.to_string(), &redactor, stores.world.now)?;
     stores.note(stored, Noted::Gone(memory.id))?;
-    writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
-    Ok(())
+    Ok(writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?)
 }
 
 /// Finds an accepted memory by its id.

@@ -139,14 +139,9 @@ fn fate(traced: &Traced, prompt: &str) -> String {
     let occasion = InjectionOccasion::Prompt;
     let instead = traced.instead.map(|id| id.short());
     match traced.outcome {
-        CandidateOutcome::Hit if trace::is_beside(traced) => {
-            format!(
-                "It is given beside one that answers. {}",
-                reasons::given(&traced.why, occasion, prompt)
-            )
-        }
         CandidateOutcome::Hit => {
-            format!("It is given. {}", reasons::given(&traced.why, occasion, prompt))
+            let beside = if trace::is_beside(traced) { " beside one that answers" } else { "" };
+            format!("It is given{beside}. {}", reasons::given(&traced.why, occasion, prompt))
         }
         outcome => reasons::left_out(&traced.why, occasion, prompt, (outcome, instead.as_deref())),
     }

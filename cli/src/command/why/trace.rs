@@ -6,24 +6,13 @@ use memory_store::MemoryId;
 use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
 use memory_store::recall::{CandidateOutcome, Hit, QueryShape, Recalled, SilenceReason, Traced};
 use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::reasons::{self, InjectionOccasion};
 use crate::failure::Result;
 use crate::stores::Stores;
 use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::view::{self, passage, plain};
-
-#[derive(Serialize)]
-struct TraceView<'a> {
-    injected: Vec<String>,
-    passages: Vec<String>,
-    silent: Option<&'static str>,
-    degraded: Option<String>,
-    /// Shape of the text as a question to explicit search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shape: Option<&'static str>,
-    candidates: Vec<CandidateView<'a>>,
-}
 
 /// A candidate.
 #[derive(Serialize)]
@@ -109,7 +98,7 @@ pub fn run(
     query: &str,
     trial: Trial,
     detail: TraceDetail,
-    json: bool,
+    as_json: bool,
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
@@ -136,21 +125,19 @@ pub fn run(
         }
         Trial::Prompt | Trial::File | Trial::Error => Vec::new(),
     };
-    if json {
-        view::json(&view_of(&recalled, &passages), out)
+    if as_json {
+        let ids = |hits: &[Hit]| hits.iter().map(|hit| hit.id.to_string()).collect::<Vec<_>>();
+        let view = json!({
+            "injected": ids(&recalled.hits),
+            "passages": ids(&passages),
+            "silent": recalled.silent.map(reason),
+            "degraded": recalled.degraded,
+            "shape": recalled.shape.as_ref().map(QueryShape::name),
+            "candidates": recalled.trace.iter().map(CandidateView::of).collect::<Vec<_>>(),
+        });
+        view::json(&view, out)
     } else {
         show(&recalled, &passages, (query, trial), detail, out)
-    }
-}
-
-fn view_of<'a>(recalled: &'a Recalled, passages: &[Hit]) -> TraceView<'a> {
-    TraceView {
-        injected: recalled.hits.iter().map(|hit| hit.id.to_string()).collect(),
-        passages: passages.iter().map(|hit| hit.id.to_string()).collect(),
-        silent: recalled.silent.map(reason),
-        degraded: recalled.degraded.clone(),
-        shape: recalled.shape.as_ref().map(QueryShape::name),
-        candidates: recalled.trace.iter().map(CandidateView::of).collect(),
     }
 }
 

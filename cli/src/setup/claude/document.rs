@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
 use crate::exit;
@@ -89,14 +89,37 @@ impl JsonDocument {
     }
 }
 
+/// Removes the members of the object or list `key` whose name (empty in a list) and value match, and `key` itself if it
+/// is empty then. Returns whether there were any.
+pub fn remove_from(holder: &CstObject, key: &str, is_ours: impl Fn(&str, &Value) -> bool) -> bool {
+    let Some(value) = holder.get(key).and_then(|property| property.value()) else { return false };
+    let members: Vec<CstNode> = match (value.as_object(), value.as_array()) {
+        (Some(object), _) => object.properties().into_iter().map(CstNode::from).collect(),
+        (None, list) => list.map(|list| list.elements()).unwrap_or_default(),
+    };
+    let ours = members.into_iter().filter(|member| {
+        let property = member.as_object_prop();
+        let name = property.as_ref().and_then(|property| property.decoded_name());
+        let value = property.map_or(Some(member.clone()), |property| property.value());
+        let value = value.and_then(|value| value.to_serde_value()).unwrap_or_default();
+        is_ours(&name.unwrap_or_default(), &value)
+    });
+    let ours: Vec<CstNode> = ours.collect();
+    let any = !ours.is_empty();
+    ours.into_iter().for_each(CstNode::remove);
+    if any {
+        remove_if_empty(holder, key);
+    }
+    any
+}
+
 /// Removes a property whose object or list is empty.
 pub fn remove_if_empty(holder: &CstObject, name: &str) {
     let Some(property) = holder.get(name) else { return };
-    let is_empty = property.value().is_some_and(|value| match value.as_object() {
-        Some(object) => object.properties().is_empty(),
-        None => value.as_array().is_some_and(|list| list.elements().is_empty()),
-    });
-    if is_empty {
+    let value = property.value().and_then(|value| value.to_serde_value());
+    if matches!(&value, Some(Value::Object(entries)) if entries.is_empty())
+        || matches!(&value, Some(Value::Array(items)) if items.is_empty())
+    {
         property.remove();
     }
 }

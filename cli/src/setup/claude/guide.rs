@@ -69,11 +69,11 @@ fn is_ours(text: &str) -> bool {
     text.contains(SKILL_MARK)
 }
 
-/// Removes the skill and its folder, if it still contains our mark. Returns whether it did.
-pub fn remove_skill(path: &Path, run: RunMode) -> Result<bool> {
+/// Removes the skill and its folder, if it still contains our mark. Returns the path if it did.
+pub fn remove_skill(path: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     // Another author's file may contain anything, so it is not parsed.
     if !replace::holds(path, SKILL_MARK)? {
-        return Ok(false);
+        return Ok(None);
     }
     let replaced = replace::change(path, run, |_, text| {
         Ok(if text.is_some_and(is_ours) { NextText::Remove } else { NextText::Keep })
@@ -86,7 +86,7 @@ pub fn remove_skill(path: &Path, run: RunMode) -> Result<bool> {
             }
         }
     }
-    Ok(replaced.is_some())
+    Ok(replaced.map(|_| path.to_owned()))
 }
 
 /// Appends the paragraph to AGENTS.md, or replaces an earlier one. Returns whether the file changed.
@@ -111,20 +111,11 @@ pub fn insert_paragraph(root: &Path) -> Result<bool> {
     Ok(replaced.is_some())
 }
 
-/// Removes the paragraph from a file below `root`, and the file if it contains nothing else. Returns whether it
+/// Removes the paragraph from a file below `root`, and the file if it contains nothing else. Returns the path if it
 /// contained the paragraph.
-pub fn remove_paragraph(path: &Path, root: &Path, run: RunMode) -> Result<bool> {
-    if !path.exists() || check_inside(path, root).is_err() || !replace::holds(path, BEGIN)? {
-        return Ok(false);
-    }
-    let replaced = replace::change(path, run, |_, text| {
-        Ok(match text.and_then(without_paragraph) {
-            None => NextText::Keep,
-            Some(rest) if rest.trim().is_empty() => NextText::Remove,
-            Some(rest) => NextText::Write(rest),
-        })
-    })?;
-    Ok(replaced.is_some())
+pub fn remove_paragraph(path: &Path, root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
+    let is_bare = |rest: &str| rest.trim().is_empty();
+    replace::remove_part((path, root), BEGIN, run, without_paragraph, is_bare)
 }
 
 /// Returns the text without the paragraph and the line before it; `None` if it does not contain the paragraph.
@@ -162,10 +153,10 @@ mod tests {
                     || fs::read_to_string(&path).unwrap().contains("More.")
             );
             fs::write(&path, text).unwrap();
-            assert!(remove_paragraph(&path, folder.path(), RunMode::Dry).unwrap());
-            assert!(remove_paragraph(&path, folder.path(), RunMode::Real).unwrap());
+            assert!(remove_paragraph(&path, folder.path(), RunMode::Dry).unwrap().is_some());
+            assert!(remove_paragraph(&path, folder.path(), RunMode::Real).unwrap().is_some());
             assert_eq!(fs::read_to_string(&path).ok().as_deref(), before);
-            assert!(!remove_paragraph(&path, folder.path(), RunMode::Real).unwrap());
+            assert!(remove_paragraph(&path, folder.path(), RunMode::Real).unwrap().is_none());
         }
     }
 
@@ -174,12 +165,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("skills/throughline/SKILL.md");
         assert!(insert_skill(&path).unwrap() && !insert_skill(&path).unwrap());
-        assert!(remove_skill(&path, RunMode::Dry).unwrap() && path.exists());
-        assert!(remove_skill(&path, RunMode::Real).unwrap());
+        assert!(remove_skill(&path, RunMode::Dry).unwrap().is_some() && path.exists());
+        assert!(remove_skill(&path, RunMode::Real).unwrap().is_some());
         assert!(!path.parent().unwrap().exists());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "mine").unwrap();
-        assert!(insert_skill(&path).is_err() && !remove_skill(&path, RunMode::Real).unwrap());
+        assert!(
+            insert_skill(&path).is_err() && remove_skill(&path, RunMode::Real).unwrap().is_none()
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 

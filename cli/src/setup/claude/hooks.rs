@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject};
-use serde_json::Value;
+use jsonc_parser::cst::{CstArray, CstObject};
+use serde_json::{Value, json};
 
 use super::client::ClaudeCodeVersion;
-use super::document::{JsonDocument, remove_if_empty};
+use super::document::{JsonDocument, input, remove_from, remove_if_empty};
 use crate::failure::Result;
 
 /// Seconds after which Claude Code kills one of our hooks. They end by themselves after a fifth of a second; the limit
@@ -91,7 +91,7 @@ impl ProgramForm {
         }
     }
 
-    fn handler(&self, program: &str) -> CstInputValue {
+    fn handler(&self, program: &str) -> Value {
         let command = match self {
             Self::Exec(dir) => dir.join(program).display().to_string(),
             Self::Shell(dir) => {
@@ -103,13 +103,12 @@ impl ProgramForm {
                 format!("command -v {program} >/dev/null 2>&1 || exit 0; exec {program}")
             }
         };
-        let mut entries =
-            vec![("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
-        if matches!(self, Self::Exec(_)) {
-            entries.push(("args".to_owned(), CstInputValue::Array(Vec::new())));
+        match self {
+            Self::Exec(_) => {
+                json!({"type": "command", "command": command, "args": [], "timeout": TIMEOUT_S})
+            }
+            _ => json!({"type": "command", "command": command, "timeout": TIMEOUT_S}),
         }
-        entries.push(("timeout".to_owned(), CstInputValue::Number(TIMEOUT_S.to_string())));
-        CstInputValue::Object(entries)
     }
 }
 
@@ -142,8 +141,11 @@ pub fn insert(
 }
 
 fn insert_one(document: &JsonDocument, hook: &HookEvent, form: &ProgramForm) -> Result<bool> {
-    let group = group(hook, form);
-    if ours_in(document, hook.event) == [to_value(&group)] {
+    let mut group = json!({"hooks": [form.handler(hook.program)]});
+    if let Some(matcher) = hook.matcher {
+        group = json!({"matcher": matcher, "hooks": group["hooks"]});
+    }
+    if ours_in(document, hook.event) == [group.clone()] {
         return Ok(false);
     }
     remove_from_event(document, hook.event);
@@ -152,30 +154,8 @@ fn insert_one(document: &JsonDocument, hook: &HookEvent, form: &ProgramForm) -> 
         .array_value_or_create(hook.event)
         .ok_or_else(|| document.unexpected(&format!("hooks.{}", hook.event), "a list"))?;
     groups.ensure_multiline();
-    groups.append(group);
+    groups.append(input(&group));
     Ok(true)
-}
-
-fn group(hook: &HookEvent, form: &ProgramForm) -> CstInputValue {
-    let mut entries = Vec::new();
-    if let Some(matcher) = hook.matcher {
-        entries.push(("matcher".to_owned(), matcher.into()));
-    }
-    entries.push(("hooks".to_owned(), CstInputValue::Array(vec![form.handler(hook.program)])));
-    CstInputValue::Object(entries)
-}
-
-fn to_value(input: &CstInputValue) -> Value {
-    match input {
-        CstInputValue::Null => Value::Null,
-        CstInputValue::Bool(flag) => Value::Bool(*flag),
-        CstInputValue::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
-        CstInputValue::String(text) => Value::String(text.clone()),
-        CstInputValue::Array(items) => items.iter().map(to_value).collect(),
-        CstInputValue::Object(entries) => {
-            entries.iter().map(|(key, value)| (key.clone(), to_value(value))).collect()
-        }
-    }
 }
 
 /// Returns the groups of an event that contain a hook of ours.
@@ -221,7 +201,12 @@ fn remove_from_event(document: &JsonDocument, event: &str) -> bool {
     let Some(groups) = groups(document, event) else { return false };
     let mut changed = false;
     for group in groups.elements() {
-        changed |= group.as_object().is_some_and(|group| remove_from_group(&group));
+        let Some(group) = group.as_object() else { continue };
+        let is_changed = remove_from(&group, "hooks", |_, handler| is_ours(handler));
+        if is_changed && group.get("hooks").is_none() {
+            group.remove();
+        }
+        changed |= is_changed;
     }
     if changed
         && let Ok(root) = document.object()
@@ -231,24 +216,6 @@ fn remove_from_event(document: &JsonDocument, event: &str) -> bool {
         remove_if_empty(&root, "hooks");
     }
     changed
-}
-
-fn remove_from_group(group: &CstObject) -> bool {
-    let Some(handlers) = group.array_value("hooks") else { return false };
-    let ours: Vec<CstNode> = handlers
-        .elements()
-        .into_iter()
-        .filter(|handler| handler.to_serde_value().is_some_and(|handler| is_ours(&handler)))
-        .collect();
-    if ours.is_empty() {
-        return false;
-    }
-    if ours.len() == handlers.elements().len() {
-        group.clone().remove();
-    } else {
-        ours.into_iter().for_each(CstNode::remove);
-    }
-    true
 }
 
 fn groups(document: &JsonDocument, event: &str) -> Option<CstArray> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use processor::programs;
 use serde_json::Value;
 
-use super::document::{JsonDocument, remove_if_empty};
+use super::document::{JsonDocument, remove_from};
 use super::places::SettingsScope;
 use super::replace;
 use crate::world::World;
@@ -93,20 +93,8 @@ impl Plugin {
 /// whether there were any.
 pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
-    let mut any = false;
-    for key in [ENABLED, MARKETPLACES] {
-        let Some(names) = root.object_value(key) else { continue };
-        let ours = names.properties().into_iter();
-        let ours = ours.filter(|it| it.decoded_name().is_some_and(|name| is_of_name(&name)));
-        let ours: Vec<_> = ours.collect();
-        if ours.is_empty() {
-            continue;
-        }
-        any = true;
-        ours.into_iter().for_each(|property| property.remove());
-        remove_if_empty(&root, key);
-    }
-    any
+    let remove = |key| remove_from(&root, key, |name, _| is_of_name(name));
+    [ENABLED, MARKETPLACES].map(remove).contains(&true)
 }
 
 /// Returns whether a name is that of our plugin or marketplace.

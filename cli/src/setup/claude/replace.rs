@@ -35,6 +35,19 @@ pub enum NextText {
     Remove,
 }
 
+impl NextText {
+    /// Returns the change of a file with this text, if there is one.
+    fn replacing(self, before: Option<&str>) -> Option<Replaced> {
+        let after = match self {
+            Self::Keep => return None,
+            Self::Write(text) if Some(&*text) == before => return None,
+            Self::Write(text) => Some(text),
+            Self::Remove => None,
+        };
+        Some(Replaced { after, backup: None, created: Vec::new() })
+    }
+}
+
 /// Result of a replacement.
 #[derive(Debug)]
 pub struct Replaced {
@@ -66,13 +79,7 @@ pub fn change(
     }
     let path = resolve(path)?;
     let before = read(&path)?;
-    let after = match decide(&path, before.as_deref())? {
-        NextText::Keep => return Ok(None),
-        NextText::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
-        NextText::Write(text) => Some(text),
-        NextText::Remove => None,
-    };
-    Ok(Some(Replaced { after, backup: None, created: Vec::new() }))
+    Ok(decide(&path, before.as_deref())?.replacing(before.as_deref()))
 }
 
 /// Calls `decide` with the text of the file at `path`, and applies its decision. Returns `None` if nothing was done.
@@ -91,6 +98,28 @@ pub fn replace(
     Ok(replaced?.map(|replaced| Replaced { created, ..replaced }))
 }
 
+/// Removes a part from a file below `root` that contains `mark`, and the file if `is_bare` accepts the rest. Returns the
+/// path if the file contained the part.
+pub fn remove_part(
+    (path, root): (&Path, &Path),
+    mark: &str,
+    run: RunMode,
+    without: impl Fn(&str) -> Option<String>,
+    is_bare: impl Fn(&str) -> bool,
+) -> Result<Option<PathBuf>> {
+    if !path.exists() || check_inside(path, root).is_err() || !holds(path, mark)? {
+        return Ok(None);
+    }
+    let replaced = change(path, run, |_, text| {
+        Ok(match text.and_then(&without) {
+            None => NextText::Keep,
+            Some(rest) if is_bare(&rest) => NextText::Remove,
+            Some(rest) => NextText::Write(rest),
+        })
+    })?;
+    Ok(replaced.map(|_| path.to_owned()))
+}
+
 fn replace_locked(
     path: &Path,
     backup_at: Option<Timestamp>,
@@ -98,22 +127,17 @@ fn replace_locked(
 ) -> Result<Option<Replaced>> {
     let _lock = FileLock::take(path)?;
     let before = read(path)?;
-    let after = match decide(path, before.as_deref())? {
-        NextText::Keep => return Ok(None),
-        NextText::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
-        NextText::Write(text) => Some(text),
-        NextText::Remove => None,
-    };
-    let backup = match (&before, backup_at) {
-        (Some(before), Some(now)) => Some(back_up(path, before, now)?),
-        (Some(_) | None, _) => None,
-    };
-    match &after {
+    let next = decide(path, before.as_deref())?;
+    let Some(mut replaced) = next.replacing(before.as_deref()) else { return Ok(None) };
+    if let (Some(before), Some(now)) = (&before, backup_at) {
+        replaced.backup = Some(back_up(path, before, now)?);
+    }
+    match &replaced.after {
         Some(text) => write(path, path, text)?,
         None if before.is_some() => fs::remove_file(path).at(path)?,
         None => {}
     }
-    Ok(Some(Replaced { after, backup, created: Vec::new() }))
+    Ok(Some(replaced))
 }
 
 /// Resolves the symbolic links of `path`; the target need not exist.

@@ -1,8 +1,6 @@
 //! Rules that let Claude use our read-only tools without a question each time.
 
-use jsonc_parser::cst::CstNode;
-
-use super::document::{JsonDocument, input, remove_if_empty};
+use super::document::{JsonDocument, input, remove_from, remove_if_empty};
 use crate::failure::Result;
 
 /// Read-only tools with a rule for each.
@@ -39,17 +37,9 @@ pub fn insert(document: &JsonDocument, prefix: &str) -> Result<bool> {
 pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let Some(permissions) = root.object_value(PERMISSIONS) else { return false };
-    let Some(allow) = permissions.array_value(ALLOW) else { return false };
-    let ours: Vec<CstNode> = allow
-        .elements()
-        .into_iter()
-        .filter(|rule| rule.to_serde_value().is_some_and(|rule| is_ours(rule.as_str())))
-        .collect();
-    if ours.is_empty() {
+    if !remove_from(&permissions, ALLOW, |_, rule| is_ours(rule.as_str())) {
         return false;
     }
-    ours.into_iter().for_each(CstNode::remove);
-    remove_if_empty(&permissions, ALLOW);
     remove_if_empty(&root, PERMISSIONS);
     true
 }

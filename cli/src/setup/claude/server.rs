@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp};
+use jsonc_parser::cst::CstObject;
 use serde_json::{Value, json};
 
-use super::document::{JsonDocument, input, remove_if_empty};
+use super::document::{JsonDocument, input, remove_from, remove_if_empty};
 use super::places::SettingsScope;
 use crate::failure::Result;
 
@@ -40,13 +40,7 @@ pub fn insert(
         }
     };
     let servers = document.object_in(&holder, SERVERS)?;
-    // In the client's order.
-    let entry = CstInputValue::Object(
-        ["type", "command", "args", "env"]
-            .into_iter()
-            .map(|key| (key.to_owned(), input(&entry[key])))
-            .collect(),
-    );
+    let entry = input(&entry);
     match servers.get(NAME) {
         Some(property) => property.set_value(entry),
         None => drop(servers.append(NAME, entry)),
@@ -58,11 +52,10 @@ pub fn insert(
 pub fn remove(document: &JsonDocument, scope: SettingsScope, root: &Path) -> bool {
     let Ok(top) = document.object() else { return false };
     let Some(holder) = holder(&top, scope, root) else { return false };
-    let Some(servers) = holder.object_value(SERVERS) else { return false };
     // Another server may have this name.
-    let Some(server) = servers.get(NAME).filter(is_ours) else { return false };
-    server.remove();
-    remove_if_empty(&holder, SERVERS);
+    if !remove_from(&holder, SERVERS, |name, entry| name == NAME && starts_program(entry)) {
+        return false;
+    }
     remove_empty_projects(&top, |name| name == root.to_string_lossy());
     true
 }
@@ -71,12 +64,14 @@ pub fn remove(document: &JsonDocument, scope: SettingsScope, root: &Path) -> boo
 /// without it. Returns whether there was one.
 pub fn remove_all(document: &JsonDocument) -> bool {
     let Ok(top) = document.object() else { return false };
-    let of_user = remove_from(&top);
+    let remove =
+        |holder: &CstObject| remove_from(holder, SERVERS, |_, entry| starts_program(entry));
+    let of_user = remove(&top);
     let projects = top.object_value(PROJECTS).map(|projects| projects.properties());
     let projects = projects
         .into_iter()
         .flatten()
-        .filter(|project| project.object_value().is_some_and(|holder| remove_from(&holder)));
+        .filter(|project| project.object_value().is_some_and(|holder| remove(&holder)));
     let names: Vec<String> = projects.filter_map(|project| project.decoded_name()).collect();
     remove_empty_projects(&top, |name| names.iter().any(|changed| changed == name));
     of_user || !names.is_empty()
@@ -93,17 +88,6 @@ pub fn wrapped(document: &JsonDocument) -> Vec<String> {
     wrapped.map(|(name, _)| name.clone()).collect()
 }
 
-fn remove_from(holder: &CstObject) -> bool {
-    let Some(servers) = holder.object_value(SERVERS) else { return false };
-    let ours: Vec<CstObjectProp> = servers.properties().into_iter().filter(is_ours).collect();
-    if ours.is_empty() {
-        return false;
-    }
-    ours.into_iter().for_each(CstObjectProp::remove);
-    remove_if_empty(holder, SERVERS);
-    true
-}
-
 /// Removes entries of projects that are empty after our servers were removed.
 fn remove_empty_projects(top: &CstObject, is_changed: impl Fn(&str) -> bool) {
     let Some(projects) = top.object_value(PROJECTS) else { return };
@@ -116,13 +100,6 @@ fn remove_empty_projects(top: &CstObject, is_changed: impl Fn(&str) -> bool) {
 }
 
 /// Returns whether a server's command is our program, by path or by name.
-fn is_ours(server: &CstObjectProp) -> bool {
-    server
-        .value()
-        .and_then(|value| value.to_serde_value())
-        .is_some_and(|entry| starts_program(&entry))
-}
-
 fn starts_program(entry: &Value) -> bool {
     let command = Path::new(entry["command"].as_str().unwrap_or_default());
     match command.file_name().and_then(|name| name.to_str()) {

@@ -10,7 +10,7 @@ use super::by_hand::{self, Before};
 use crate::complete::VARIABLE;
 use crate::failure::{AtPath as _, Result};
 use crate::setup::claude::places::SettingsScope;
-use crate::setup::claude::replace::{self, NextText, RunMode, check_inside};
+use crate::setup::claude::replace::{self, RunMode};
 use crate::setup::claude::{guide, register};
 use crate::setup::merge_setup;
 use crate::world::World;
@@ -70,9 +70,11 @@ pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
         account.add(part.purpose.name(), RemovalWay::Out, Ok(Some(part.path)));
     }
     failures.into_iter().for_each(|failure| account.fail(failure));
-    skill(&guide::skill(world, SettingsScope::User, Path::new("/")), account);
-    let own = world.claude.config.join("CLAUDE.md");
-    paragraph(&own, &world.claude.config, account);
+    let skill = guide::skill(world, SettingsScope::User, Path::new("/"));
+    account.add("", RemovalWay::Whole, guide::remove_skill(&skill, run));
+    let own = &world.claude.config;
+    let removed = guide::remove_paragraph(&own.join("CLAUDE.md"), own, run);
+    account.add("the paragraph", RemovalWay::Out, removed);
     for root in roots {
         of_project(world, root, account);
     }
@@ -89,52 +91,23 @@ pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
 /// Removes the parts in the files of one project.
 fn of_project(world: &World, root: &Path, account: &mut Account) {
     let run = account.run;
-    skill(&guide::skill(world, SettingsScope::Project, root), account);
+    let skill = guide::skill(world, SettingsScope::Project, root);
+    account.add("", RemovalWay::Whole, guide::remove_skill(&skill, run));
     for file in GUIDES {
-        paragraph(&root.join(file), root, account);
+        let removed = guide::remove_paragraph(&root.join(file), root, run);
+        account.add("the paragraph", RemovalWay::Out, removed);
     }
     account.add("the line", RemovalWay::Out, merge_setup::remove_line(root, run));
     account.add("the merge driver", RemovalWay::Out, merge_setup::remove_driver(root, run));
-    let hook = root.join(".git/hooks/pre-commit");
-    account.add("the check", RemovalWay::Out, edit(&hook, root, run, without_hook_lines));
-    let config = root.join(".pre-commit-config.yaml");
-    account.add("the check", RemovalWay::Out, edit(&config, root, run, without_pre_commit));
-}
-
-fn skill(path: &Path, account: &mut Account) {
-    let removed = guide::remove_skill(path, account.run);
-    account.add(
-        "",
-        RemovalWay::Whole,
-        removed.map(|is_removed| is_removed.then(|| path.to_owned())),
-    );
-}
-
-fn paragraph(path: &Path, root: &Path, account: &mut Account) {
-    let removed = guide::remove_paragraph(path, root, account.run);
-    let path = removed.map(|is_removed| is_removed.then(|| path.to_owned()));
-    account.add("the paragraph", RemovalWay::Out, path);
-}
-
-/// Removes a part from a project's file by its text, and the file if it contains nothing else. Returns the path if the
-/// file contained the part.
-fn edit(
-    path: &Path,
-    root: &Path,
-    run: RunMode,
-    without: impl Fn(&str) -> Option<String>,
-) -> Result<Option<PathBuf>> {
-    if !path.is_file() || check_inside(path, root).is_err() {
-        return Ok(None);
+    let checks = [
+        (".git/hooks/pre-commit", without_hook_lines as fn(&str) -> Option<String>),
+        (".pre-commit-config.yaml", without_pre_commit),
+    ];
+    for (file, without) in checks {
+        let place = (&*root.join(file), root);
+        let removed = replace::remove_part(place, "throughline", run, without, is_bare);
+        account.add("the check", RemovalWay::Out, removed);
     }
-    let replaced = replace::change(path, run, |_, text| {
-        Ok(match text.and_then(&without) {
-            None => NextText::Keep,
-            Some(rest) if is_bare(&rest) => NextText::Remove,
-            Some(rest) => NextText::Write(rest),
-        })
-    })?;
-    Ok(replaced.map(|_| path.to_owned()))
 }
 
 /// Returns whether a line is part of a check in the documentation, and is therefore removed.
