@@ -31,9 +31,9 @@ mod prepare;
 mod publish;
 mod reconcile;
 mod report;
-mod rest;
 mod same_texts;
 mod secrets;
+mod session_end;
 mod settle;
 mod stage;
 mod unchanged;
@@ -158,7 +158,7 @@ impl SyncRun<'_> {
         }
         // Turns expire even if no transcript changes.
         let nothing_is_due =
-            self.overdue().is_empty() && !rest::anything_to_ask(&self.context, &self.state);
+            self.overdue().is_empty() && !session_end::anything_to_ask(&self.context, &self.state);
         if is_same && !options.afresh && nothing_is_due {
             handoffs.take_notes(&self.context)?;
             // The last run may have postponed texts to this run.

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::context::SyncContext;
 use super::models::Models;
-use super::rest::{Calm, Ends};
+use super::session_end::{Calm, Ends};
 use crate::collect::forks::Ownership;
 use crate::collect::newest::in_order;
 use crate::extract::Roots;
