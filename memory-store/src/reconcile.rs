@@ -39,7 +39,7 @@ use survey::FileSurvey;
 /// A memory derived from transcripts, with the working tree for its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
-    /// The memory. Status `Draft` makes it pending, unless its file is already in the folder.
+    /// The memory. With status `Held` it is pending, unless its file is already in the folder.
     pub memory: Memory,
     /// The root of the memory's working tree. If the tree is missing or contains no memories, the main tree is used.
     pub root: PathBuf,

@@ -16,9 +16,9 @@ use crate::state::State;
 
 /// Number of days whose receipts are searched.
 const DAYS: i64 = 14;
-/// Maximum size of one day's receipts that is searched.
+/// Maximum number of bytes that are read from the receipts of one day.
 const DAY_BYTES_MAX: u64 = 8 << 20;
-/// Quiet time after which a session counts as ended.
+/// Milliseconds without activity after which a session counts as ended.
 const QUIET_MS: i64 = 30 * 60 * 1000;
 
 /// A session that ended well.
@@ -44,7 +44,7 @@ pub fn sessions(state: &State, now: Timestamp) -> EndedSessions {
     ended.collect()
 }
 
-/// One line of receipts, as far as it matters here.
+/// The used fields of a line of the receipts.
 #[derive(Deserialize)]
 struct ReceiptLine {
     at: Timestamp,
@@ -58,8 +58,8 @@ struct GivenMemories {
     id: MemoryId,
 }
 
-/// Returns the times at which sessions last confirmed these memories, given with their files; `modified` returns the
-/// time of a file's last change.
+/// Returns, for each memory that a session confirmed, the time of the last confirmation. `memories` are the ids with
+/// the files of the memories; `modified` returns the time of a file's last change.
 pub fn confirmed(
     tree: &TreeDir,
     sessions: &EndedSessions,
@@ -75,7 +75,7 @@ pub fn confirmed(
         let date = Timestamp(now.0 - day * DAY_MS).date();
         let Ok(file) = File::open(tree.receipts(&date)) else { continue };
         for line in BufReader::new(file.take(DAY_BYTES_MAX)).split(b'\n').map_while(Result::ok) {
-            // A torn line costs that line.
+            // A torn line is skipped.
             let Ok(receipt) = serde_json::from_slice::<ReceiptLine>(&line) else { continue };
             let Some(session) = sessions.get(&receipt.session) else { continue };
             for GivenMemories { id } in receipt.memories {
