@@ -1,9 +1,9 @@
-//! Assigns each record to a session. Forks, and resumes in older versions of Claude Code, copy the records of another
+//! Assigns each record to one session. Forks, and resumes in older versions of Claude Code, copy the records of another
 //! session into a new file, but each record must count only once.
 //!
-//! The owner does not depend on the order in which transcripts were read: among the sessions that contain a record, it
-//! is the one whose own part begins first. A session that was copied completely has no own part and precedes all
-//! others.
+//! The owner of a record does not depend on the order in which transcripts were read: among the sessions that contain
+//! the record, the owner is the one whose first record of its own is the earliest. A session that was copied completely
+//! has no record of its own and precedes all others.
 
 mod key_file;
 mod keyset;
@@ -91,7 +91,8 @@ fn hash(parts: &[&[u8]]) -> u64 {
     number(&first)
 }
 
-/// Map from the hash of a key. No other hash function is applied, because there are millions of keys.
+/// Map from the hash of a key. The hash is used as it is, without another hash function, because there are millions of
+/// keys.
 type ByKey<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
 
 /// Hasher that returns the key itself, which is a hash already.
@@ -118,9 +119,9 @@ impl Hasher for AsItIs {
 /// Owners of records, over all sessions of a project.
 #[derive(Debug)]
 pub struct Ownership {
-    /// For each session with shared records, a digest of those that it does not own (see [`Ownership::digest`]).
+    /// For each session with shared records, a digest of the records that it does not own (see [`Ownership::digest`]).
     sharing: BTreeMap<String, String>,
-    /// All keys, if the sessions with shared records are known without reading the keys.
+    /// The set of all keys, if it was not necessary to read the keys.
     set: Option<KeySet>,
     /// Owners, computed from all keys when first needed.
     owners: OnceLock<Owners>,
@@ -155,7 +156,7 @@ impl Ownership {
         self.sharing.contains_key(name)
     }
 
-    /// Returns whether any session contains the record with this uuid.
+    /// Returns whether any session contains the record with this uuid; false for an empty uuid.
     pub fn has_record(&self, uuid: &str) -> bool {
         if uuid.is_empty() {
             return false;
@@ -236,7 +237,7 @@ impl Owners {
     }
 }
 
-/// Returns a hash of the keys of a session that another one owns.
+/// Returns a hash of those keys of a session that other sessions own; empty if there are none.
 fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
     let foreign = |key: &&RecordKey| owners.get(&key.hash).is_some_and(|&owner| owner != place);
     let mut hasher = blake3::Hasher::new();
@@ -327,7 +328,7 @@ mod tests {
                         next += 1;
                         sessions.entry(name).or_default().push(100 + next);
                     }
-                    // The session copies a record that others may contain as well.
+                    // The session copies a record that other sessions may contain as well.
                     4 => sessions.entry(name).or_default().push(number),
                     _ => drop(sessions.remove(&name)),
                 }
@@ -384,7 +385,8 @@ mod tests {
         assert!(is_quick(&quick), "neither answer needs them");
         let plain = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5])]);
         assert!(!is_quick(&plain) && plain.shares("a") && plain.shares("b"));
-        // While the sessions with shared records are unchanged, other sessions cost no more than before.
+        // While the sessions with shared records are unchanged, new records of other sessions do not require reading
+        // all keys.
         let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5, 6])]);
         assert!(is_quick(&quick) && quick.shares("b") && !quick.shares("c"));
     }

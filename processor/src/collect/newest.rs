@@ -1,7 +1,7 @@
-//! Processes sessions in their order, several at a time.
+//! Processes items in parallel, but begins them in their order.
 //!
-//! Sessions are sorted newest first. Rayon's `par_iter` splits a list in halves and starts with both at the same time.
-//! Here, each free thread takes the next item instead.
+//! Sessions are sorted newest first. Rayon's `par_iter` splits a list in halves and begins both at the same time. Here,
+//! each free thread processes the next item instead.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -44,7 +44,7 @@ mod tests {
                 })
             });
             assert_eq!(results, items.iter().map(|item| item * 2).collect::<Vec<_>>());
-            // Each thread may be delayed between taking an item and recording it.
+            // With several threads, a thread may be delayed between choosing an item and recording it.
             for (at, item) in begun.into_inner().unwrap().into_iter().enumerate() {
                 assert!(threads > 1 || at == item, "{at} {item}");
             }

@@ -1,9 +1,9 @@
-//! A set of the keys of all sessions on disk, with which it is fast to determine that no session contains a key.
+//! A set on disk of the keys of all sessions. It determines quickly that no session contains a key.
 //!
-//! A Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler 2007): all
-//! bits of a key are in one block, so a lookup or an insertion needs one read or write, regardless of the set's size.
-//! About one in ten thousand unknown keys seems to be known; in this case the keys themselves are read. A block with a
-//! wrong checksum is an error, because a lost bit would hide a key.
+//! The set is a Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler
+//! 2007). All bits of a key are in one block, so a lookup or an insertion needs one read or write, regardless of the
+//! set's size. For about one in ten thousand new keys the set answers that it may contain the key; then the keys
+//! themselves are read. A block with a wrong checksum is an error, because a lost bit would hide a key.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,8 +16,8 @@ use memory_store::store::{Privacy, replace};
 
 use super::key_file::HASH_BYTES;
 
-/// First bytes of the file, including the version of its format. The id and the number of blocks follow. In the first
-/// version, keys had eight bytes and other bits.
+/// First bytes of the file, with the version of its format. The id and the number of blocks follow. In version 1, keys
+/// had eight bytes and different bits.
 const MAGIC: [u8; 8] = *b"TLKEYS\x002";
 
 /// Size of an id in bytes.
@@ -41,8 +41,8 @@ const KEYS_OF_BLOCK: usize = 20;
 /// Number of bits that are set for a key.
 const BITS_OF_KEY: usize = 8;
 
-/// Capacity of a new set for every four of its keys. While a project doubles its sessions, its set is rebuilt three or
-/// four times.
+/// Quarters by which the capacity of a new set exceeds its keys: capacity is 5/4 of the number of keys. While a project
+/// doubles its sessions, its set is rebuilt three or four times.
 const ROOM_FOR_FOUR: usize = 5;
 /// Minimum capacity of a set in keys.
 const ROOM_MIN: usize = 1 << 14;
@@ -69,12 +69,12 @@ impl KeySet {
         for block in bytes[HEADER..].chunks_exact_mut(BLOCK) {
             seal(block);
         }
-        // The file is replaced durably, because the state that refers to it must not reach the disk before.
+        // The file is replaced durably, because it must be on disk before the state that refers to it.
         Ok(replace(path, &bytes, Privacy::Private)?)
     }
 
-    /// Opens the set with the name `id`; `None` if it is missing, incomplete or has another name. In an incomplete set,
-    /// keys would be searched for in the wrong blocks.
+    /// Opens the set with the name `id`; `None` if the file is missing, incomplete or has another name. An incomplete
+    /// file is rejected, because keys would be searched in the wrong blocks.
     pub fn open(path: &Path, id: [u8; ID]) -> Result<Option<Self>> {
         let context = || path.display().to_string();
         let file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -101,10 +101,9 @@ impl KeySet {
         self.blocks as usize * KEYS_OF_BLOCK
     }
 
-    /// Returns whether any session may contain a key; If it returns false, no session does.
+    /// Returns whether any session may contain a key. If the result is false, no session contains it.
     ///
-    /// # Errors
-    /// If the block of the key cannot be read or is damaged.
+    /// # Errors If the block of the key cannot be read or is damaged.
     pub fn may_hold(&self, key: u64) -> Result<bool> {
         let block = self.block(key)?;
         Ok(bits(key).all(|bit| block[(bit / 8) as usize] & 1 << (bit % 8) != 0))
@@ -118,7 +117,7 @@ impl KeySet {
         Ok(write_all_at(&self.file, &block, place(key, self.blocks))?)
     }
 
-    /// Waits until the additions are on the disk, because the state that refers to them must not be written before.
+    /// Waits until the additions are on disk. The state that refers to them is written afterwards.
     pub fn sync(&self) -> Result<()> {
         Ok(self.file.sync_data()?)
     }
@@ -138,8 +137,8 @@ fn place(key: u64, blocks: u64) -> u64 {
     HEADER as u64 + number as u64 * BLOCK as u64
 }
 
-/// Returns the bits of a key in its block. Each is computed from the whole key. With only a start and a step, many keys
-/// of a block would have the same bits.
+/// Returns the bits of a key in its block. Each bit is computed from a new mix of the whole key. If only a start and a
+/// step were computed, many keys of a block would have the same bits.
 fn bits(key: u64) -> impl Iterator<Item = u64> {
     let chosen = std::iter::successors(Some(mixed(key)), |&before| Some(mixed(before)));
     chosen.take(BITS_OF_KEY).map(|random| ((random >> 32) * BITS) >> 32)
@@ -182,7 +181,7 @@ mod tests {
         more.iter().for_each(|&key| set.add(key).unwrap());
         let known = |keys: &[u64]| keys.iter().filter(|&&key| set.may_hold(key).unwrap()).count();
         assert_eq!((known(&first), known(&more)), (32_000, 8_000));
-        // The set is as full as allowed.
+        // A set with the maximum number of keys for its size.
         assert!(known(&keys(100_000, 50_000)) < 10);
     }
 
@@ -212,7 +211,7 @@ mod tests {
             KeySet::open(&path, [7; ID]).unwrap().is_some()
         };
         assert!(is_open(&bytes));
-        // Each remaining block fits its checksum.
+        // The remaining blocks have correct checksums, but the number of blocks is wrong.
         assert!(!is_open(&bytes[..bytes.len() - BLOCK]));
         assert!(!is_open(&[&bytes[..], &bytes[HEADER..HEADER + BLOCK]].concat()));
         assert!(!is_open(&bytes[..HEADER]));

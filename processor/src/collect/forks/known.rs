@@ -1,9 +1,8 @@
-//! Stored results about keys, so that when a session continues, only its own new keys are processed and not those of
-//! all sessions.
+//! Stored results about keys. If a session continues, only its new keys are processed, not the keys of all sessions.
 //!
 //! If no new key occurs in another session, no record changes its owner. Therefore only the result for the sessions
-//! with shared records is stored, and the keys of all sessions are in a [`KeySet`]. If a new key seems to be known, or
-//! if a session with shared records continued or was removed, all keys are read again.
+//! with shared records is stored, and the keys of all sessions are in a [`KeySet`]. If the set may contain a new key
+//! already, or if a session with shared records continued or was removed, all keys are read again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -25,17 +24,17 @@ const SESSIONS_FEW: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KnownKeys {
-    /// The name of the set.
+    /// The name of the key set.
     set: String,
-    /// Number of keys in the set.
+    /// Number of keys in the key set.
     count: usize,
     /// The sessions with shared records, each with a digest of the records that it does not own.
     sharing: BTreeMap<String, String>,
-    /// The sessions whose keys are in the set, each with the hash of its records.
+    /// The sessions whose keys are in the key set, each with the hash of its records.
     sessions: BTreeMap<String, String>,
 }
 
-/// Reads the keys of sessions.
+/// Access to the keys of all sessions.
 #[derive(Clone, Debug)]
 pub struct Holders {
     /// The project's private folder.
@@ -47,8 +46,8 @@ pub struct Holders {
 }
 
 impl Holders {
-    /// Reads the keys of all sessions. If a session cannot be read now, mining reports it, and until then it owns
-    /// nothing.
+    /// Reads the keys of all sessions. A session that cannot be read now has no keys, so it owns no records; mining
+    /// reports the error.
     pub(super) fn load(&self) -> Vec<Holder> {
         let load = |(name, content, last): &(String, String, i64)| Holder {
             name: name.clone(),
@@ -80,7 +79,7 @@ impl Holders {
         Ownership { sharing, set: None, owners: OnceLock::from(owners), holders: self }
     }
 
-    /// Computes the owners from the stored results if they suffice, and updates these.
+    /// Computes the owners from the stored results if these suffice, else from all keys. Updates the stored results.
     pub fn decide_with(self, known: &mut KnownKeys) -> Ownership {
         match self.new_keys(known) {
             Ok(Some(set)) => {
@@ -98,7 +97,7 @@ impl Holders {
         }
     }
 
-    /// Adds the new keys to the set and returns it; `None` if all keys must be read.
+    /// Adds the new keys to the set and returns the set; `None` if all keys must be read.
     fn new_keys(&self, known: &mut KnownKeys) -> Result<Option<KeySet>> {
         let Some(set) = KeySet::open(&path(&self.home), id(&known.set))? else { return Ok(None) };
         let content_of = |name: &str| known.sessions.get(name).map(String::as_str);
@@ -150,14 +149,14 @@ impl Holders {
         if !added.is_empty() {
             set.sync()?;
         }
-        // Keys of removed sessions stay in the set. If such a session is restored, its keys seem to be known, so all
-        // keys are read.
+        // Keys of removed sessions stay in the set. If such a session is restored, the set contains its keys already,
+        // so all keys are read.
         known.sessions.retain(|name, _| present.contains_key(name.as_str()));
         known.sessions.extend(added);
         Ok(Some(set))
     }
 
-    /// Rebuilds the set.
+    /// Rebuilds the key set.
     fn learn(&self, holders: &[Holder]) -> Result<KnownKeys> {
         let mut all: Vec<u64> =
             holders.iter().flat_map(|holder| holder.keys.iter().map(|key| key.hash)).collect();
