@@ -243,7 +243,8 @@ impl Files<'_> {
     }
 }
 
-/// Returns, for each of these commits, the names that its files contain; `None` if git does not answer.
+/// Returns, for each of these commits, the names that its files contained; `None` if git does not answer. Only files
+/// that differ from the working tree are searched.
 pub fn words_then(
     root: &std::path::Path,
     commits: &[&str],
