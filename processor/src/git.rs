@@ -1,9 +1,9 @@
-//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. Only [`driver`] writes:
-//! two settings of the repository that a person requested.
+//! Queries to git about a working tree. They only read: nothing here changes the index or HEAD. Only [`driver`] writes:
+//! two settings of the repository, at a person's request.
 //!
-//! All answers are optional. Without git, outside a repository, or when git takes too long, the answer is empty and the
-//! project is recognised by its path. A git so old that it cannot be prevented from running programs that a repository
-//! names counts as missing wherever this matters (see [`version`]).
+//! All answers are optional. Without git, outside a repository, or if git takes too long, the answer is empty, and the
+//! project is recognised by its path. Old versions of git cannot be prevented from running programs that a repository
+//! names; where this matters, such a version counts as missing (see [`version`]).
 
 pub mod blobs;
 mod config;
@@ -31,27 +31,27 @@ use memory_store::reconcile::{GitSnapshot, GitState};
 
 /// Time limit of one call of git.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
-/// Maximum size in bytes of git's output that is read.
+/// Maximum number of bytes that are read from git's output.
 const OUTPUT_BYTES_MAX: u64 = 8 << 20;
-/// Maximum number of files with uncommitted changes that are listed.
+/// Maximum number of files with uncommitted changes in an answer.
 const UNCOMMITTED_MAX: usize = 50;
 /// Maximum number of untracked files that are examined.
 const UNTRACKED_MAX: usize = 1000;
 /// Maximum number of branches and stashes whose memory files are examined.
 const REFS_MAX: usize = 50;
 
-/// Returns the features by which the project of a working tree with this root is recognised. A folder inside a
-/// repository gets no features of this repository, unless it is the root.
+/// Returns the properties by which the project of a working tree is recognised. Properties of the repository are
+/// included only if the folder is the root of the repository.
 pub fn observe(root: &Path) -> Observed {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let alone = || Observed { root: root.clone(), ..Observed::default() };
     let Some(git) = GitDirs::of(&root) else { return alone() };
-    // The folder around a bare repository. The repository's working trees are other folders.
+    // A folder that contains a bare repository. The repository's working trees are other folders.
     let is_around = !git.is_linked() && git.is_bare();
     let top = || line(&root, &["rev-parse", "--show-toplevel"]).map(PathBuf::from);
     if !is_around && top().as_deref() != Some(&root) {
-        // Git is not available, or the repository's own configuration sets its working tree elsewhere
-        // (`core.worktree`): the trust in this folder does not extend to that one.
+        // Git is not available, or the repository's configuration sets another folder as its working tree
+        // (`core.worktree`). Trust in this folder does not extend to that folder.
         return alone();
     }
     let main_root = match is_around {
@@ -68,7 +68,7 @@ pub fn observe(root: &Path) -> Observed {
     }
 }
 
-/// Returns the working trees of the repository, the main one first if there is a main one; empty outside a repository.
+/// Returns the working trees of the repository, the main one first if it exists; empty outside a repository.
 pub fn worktrees(root: &Path) -> Vec<PathBuf> {
     let Some(git) = GitDirs::of(root) else { return Vec::new() };
     let main = if git.is_linked() { git.main_root() } else { Some(root.to_owned()) };
@@ -81,7 +81,8 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
     let (indexed, left_out) = indexed(root);
     let head = line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
     let Some(commit) = head.clone() else {
-        // Before the first commit of a branch, files may already be staged, and other branches may have memory files.
+        // Before the first commit of a branch, files may already be staged, and other branches may contain memory
+        // files.
         return GitState {
             root: root.to_owned(),
             branch: branch(root),
@@ -119,7 +120,7 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
 }
 
 /// Returns whether a working tree has an untracked file outside of the memory folder that git does not ignore and that
-/// was not changed after a time; `None` if git does not answer.
+/// was last changed before `time`; `None` if git does not answer.
 pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     let others = format!(":(exclude){STORE_DIR}");
     let list =
@@ -132,11 +133,11 @@ pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     Some(fields(&listing).take(UNTRACKED_MAX).any(is_older))
 }
 
-/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout does not
-/// write to the tree.
+/// Returns the files below the memory folder that are in the index, and the subset that a sparse checkout omits from
+/// the tree.
 fn indexed(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    // Each path follows a letter and a space. The letter is S for a file outside the sparse checkout, in lower case if
-    // git is set to assume that the file is unchanged.
+    // Each path follows a letter and a space. The letter is S for a file outside the sparse checkout. It is in lower
+    // case if git is configured to assume that the file is unchanged.
     let listing = output(root, &["ls-files", "-v", "-z", "--", STORE_DIR]).unwrap_or_default();
     let (mut indexed, mut left_out) = (Vec::new(), Vec::new());
     for (tag, path) in fields(&listing).filter_map(|field| field.split_once(' ')) {
@@ -170,7 +171,7 @@ pub fn position(root: &Path) -> String {
 }
 
 /// Returns git's state regarding the memory files of a working tree, for comparison with an earlier result: HEAD, its
-/// branch, and the staged files. Empty outside a repository; `None` if git does not answer.
+/// branch, the stash, and the staged files. Empty outside a repository; `None` if git does not answer.
 pub fn memory_position(root: &Path) -> Option<String> {
     if !is_repository(root) {
         return Some(String::new());
@@ -182,8 +183,8 @@ pub fn memory_position(root: &Path) -> Option<String> {
     Some(format!("{} {staged} {}", refs.join(" "), stash.unwrap_or_default()))
 }
 
-/// Returns the memory files that are not staged, or differ from the text that a checkout of the staged version would
-/// write; `None` if git does not answer.
+/// Returns the memory files that are not staged, or that differ from what a checkout of the staged version would write;
+/// `None` if git does not answer.
 pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut list = command(root);
     list.args(["ls-files", "-z", "--modified", "--others", "--", STORE_DIR]);
@@ -199,15 +200,15 @@ pub fn tracked_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(fields(&text).map(PathBuf::from).collect())
 }
 
-/// Returns the occurrences of these texts in tracked files except memory files, ignoring case; one line for each match.
-/// `None` if git does not answer. Git reads the texts from a pipe, so they do not appear in a list of processes.
+/// Returns the occurrences of these texts in tracked files except memory files, ignoring case, with one line per match.
+/// `None` if git does not answer. The texts are passed by a pipe, so that they do not appear in the list of processes.
 pub fn tracked_texts(root: &Path, texts: &[&str]) -> Option<String> {
     let mut grep = command(root);
     grep.args(["grep", "-I", "-i", "-F", "-h", "-o", "--no-color", "--no-line-number"]);
     grep.args(["--no-column", "--no-recurse-submodules", "--no-textconv", "-f", "-", "--", "."]);
     grep.arg(format!(":(exclude){STORE_DIR}"));
     let (status, found) = answer_to(&mut grep, texts.join("\n").into_bytes())?;
-    // Status 1: no match.
+    // Status 1 means that there is no match.
     matches!(status.code(), Some(0 | 1)).then(|| String::from_utf8_lossy(&found).into_owned())
 }
 

@@ -1,11 +1,11 @@
-//! Patterns that are compiled on first use, in the form that is cheapest to compile.
+//! Patterns that are compiled on first use, in the form that is fastest to compile.
 //!
-//! A process uses about ninety patterns, and compiling them as written would take longer than all searches: in Unicode
-//! `\w` becomes an automaton with a thousand states, and without case each letter becomes a class. Therefore a text is
+//! A process uses about ninety patterns. Compiling them as written would take longer than all searches: with Unicode,
+//! `\w` becomes an automaton with a thousand states, and a letter without case becomes a class. Therefore a text is
 //! converted to lower-case ASCII, with a stand-in for each character outside ASCII, and compared with a lower-case
 //! pattern that uses ASCII classes. The result is the same unless the pattern distinguishes a stand-in from the
-//! character that it represents. In that case, and if captures are needed, such texts are compared with the pattern as
-//! written.
+//! characters that it represents. In that case, and if captures are needed, a text with characters outside ASCII is
+//! compared with the pattern as written.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,13 +14,13 @@ use std::sync::OnceLock;
 use regex::{CaptureMatches, Captures, Matches, Regex, Replacer};
 use regex_syntax::is_word_character;
 
-/// Stand-in for a word character outside ASCII.
+/// Stand-in for all word characters outside ASCII.
 const WORD: char = '_';
-/// Stand-in for white space outside ASCII. No pattern contains it.
+/// Stand-in for all white space outside ASCII. No pattern contains it.
 const SPACE: char = '\u{b}';
 
-/// Creates a pattern, whose text must be valid. Patterns use `[0-9]` for digits and repetitions without an upper bound,
-/// because each repetition of a Unicode class copies hundreds of ranges.
+/// Creates a pattern; `text` must be a valid regular expression. Patterns use `[0-9]` for digits and repetitions
+/// without an upper bound, because each repetition of a Unicode class copies hundreds of ranges.
 pub(super) fn pattern(text: &str) -> Pattern {
     let (flags, rest) = flags(text);
     let sets_case = |at: usize| {
@@ -53,9 +53,9 @@ fn flags(text: &str) -> (&str, &str) {
 #[derive(Debug)]
 pub(crate) struct Pattern {
     text: String,
-    /// True if the whole pattern ignores case.
+    /// Whether the whole pattern ignores case.
     small: bool,
-    /// True if the pattern treats each stand-in like the characters that it represents.
+    /// Whether the pattern treats each stand-in like the characters that it represents.
     takes_stand_ins: bool,
     /// The form with ASCII classes, in lower case if the pattern ignores case.
     folded: OnceLock<Regex>,
@@ -99,7 +99,7 @@ impl Pattern {
         let Range { start, end } = match self.fold(text) {
             Some(folded) => {
                 let found = self.folded().find(&folded)?;
-                // Each character has one stand-in, which may have fewer bytes.
+                // The converted text has one character for each character of the original, but may have fewer bytes.
                 let place = |at: usize| {
                     let before = folded[..at].chars().count();
                     text.char_indices().nth(before).map_or(text.len(), |(at, _)| at)
@@ -134,7 +134,7 @@ impl Pattern {
         self.unfolded(text).replace_all(text, by)
     }
 
-    /// Returns the form that is compared with the unconverted text.
+    /// Returns the form for a text that was not converted.
     fn unfolded(&self, text: &str) -> &Regex {
         match text.chars().all(is_plain) {
             true => self.plain.get_or_init(|| compiled(&with_ascii_classes(&self.text, false))),
@@ -160,7 +160,7 @@ impl Pattern {
         self.whole.get_or_init(|| compiled(&self.text))
     }
 
-    /// Returns the converted text for the folded form; `None` if the result could differ.
+    /// Returns the text converted for the folded form; `None` if the result of the search could differ.
     fn fold<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         if text.is_ascii() {
             return Some(match self.small && text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -171,7 +171,7 @@ impl Pattern {
         let fold = |c: char| match c {
             _ if c.is_ascii() && self.small => Some(c.to_ascii_lowercase()),
             _ if is_plain(c) => Some(c),
-            // Without case, these two characters are equal to ASCII letters.
+            // If case is ignored, these two characters are equal to ASCII letters.
             'ſ' | '\u{212a}' => None,
             _ if !self.takes_stand_ins => None,
             _ if is_word_character(c) => Some(WORD),
@@ -205,8 +205,8 @@ fn compiled(text: &str) -> Regex {
     Regex::new(text).expect("a constant pattern")
 }
 
-/// Returns whether a character is in ASCII, or is a common symbol that is neither a word character nor white space and
-/// has no case.
+/// Returns whether a character is ASCII or a common symbol. These symbols are neither word characters nor white space,
+/// and have no case.
 fn is_plain(c: char) -> bool {
     c.is_ascii()
         || matches!(c,
@@ -244,8 +244,8 @@ fn with_ascii_classes(pattern: &str, small: bool) -> String {
     ascii + &written(rest)
 }
 
-/// Returns the number of bytes that a backslash escapes, and the equivalent ASCII class, if any. `within` is true
-/// inside of a bracketed class.
+/// Returns the number of bytes that a backslash escapes, and the equivalent ASCII class, if any. `within` is whether
+/// the backslash is inside a bracketed class.
 fn escape(behind: &str, within: bool, small: bool) -> (usize, Option<&'static str>) {
     let capitals = if small { ("a-z", "[a-z]") } else { ("A-Z", "[A-Z]") };
     let classes = [
@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// For the common symbols, Unicode's classes must equal ASCII's; for every other character, they must equal ASCII's
+    /// For a common symbol, Unicode's classes must equal ASCII's. For any other character, they must equal ASCII's
     /// classes for its stand-in.
     #[test]
     fn a_character_is_what_its_stand_in_is() {
@@ -363,7 +363,8 @@ mod tests {
         }
     }
 
-    /// The texts are of many kinds and contain words that most of the patterns match.
+    /// The texts are the source files of extraction and fixtures of many kinds. They contain words that match most of
+    /// the patterns.
     #[test]
     fn every_pattern_matches_the_same_in_each_form() {
         use crate::extract::{clean, own_words, prose, retold, shell, wishes, words};
