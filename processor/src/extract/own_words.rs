@@ -782,7 +782,7 @@ patterns! {
         |puedes|escribe|añade|agrega|explica|busca|borra|crea|pasa|cambia|muestra|comprueba|haz|pode|escreva|adicione|explique|procure|apague|crie|mude|mostre|faça|puoi|scrivi|aggiungi|spiega|cerca|cancella|mostra|fai
         |kun\ je|schrijf|voeg|leg|zoek|verwijder|maak|toon|napisz|dodaj|usuń|sprawdź|zmień|stwórz|czy\ możesz|pokaż|zrób|напиши|добавь|удали|проверь|сделай|объясни|найди|можешь|покажи)\w*\b
         |\b(?:misin|mısın|musun)\b|(?:ください|下さい|くれますか|お願いします)[。\s]*$|^\W*(?:请|帮我)|(?:주세요|해줘)[.\s]*$|^\W*(?:turn|make|use|put|save|parse|group|answer|start|just|get|pull|list|tell|give|summari[sz]e|translate|delete|keep|name|count|see|apply|adapt|link|deploy|send|print|help|tidy|collect|cut|look\ up|compare|format|check|which|what|how|why|where|when|who|is|are|does|do|did|can|could|should)\b");
-    /// Before a colon: words that attribute the text after it to another person.
+    /// Before a colon: words for a statement by another person, who is the author of the text after the colon.
     SPEAKS = pattern(r"(?ix)^\W*(?:it|they|he|she)\b|\b(?:goes|went|went\ like)\b|\b(?:wrote|writes|said|says|stated|states|reads|commented|comments\ that|replied|replies|answered|claims|claimed|complained|reported|demands|demanded|posted|sent|forwarded|told\ (?:me|us)|asked\ (?:me|us)|recommends|advises|suggests|according\ to
         |schrieb|schreibt|sagt|sagte|meint|meinte|steht|écrit|dit|escribió|escribe|dijo|dice|scrive|scritto|escreveu|escreve|disse|diz|schreef|schrijft|zegt|zei|napisała?|pisze|powiedziała?|mówi|пишет|написала?|говорит|сказала?|yazdı|yazmış|diyor|dedi)\b|写道|说|写了|曰く|書いて|言って|によると");
     /// The author refers to their own statement.
@@ -798,9 +798,9 @@ patterns! {
         |\b(?:rule|convention|advice|policy|wish|guideline)\s+(?:was|were|used\ to)\b
         |\b(?:rules?|conventions?|advice|polic(?:y|ies)|wish(?:es)?|guidelines?|this|that|it|which)\s+(?:(?:is|are|was|were|does|do|has|have)\s+)?(?:holds?\ no\ longer|(?:no\ longer|n['’]?t\ .{0,12}any\ ?more|not\ .{0,12}any\ ?more|not)\s*(?:hold|holds|apply|applies|valid|true|in\ force|stand|stands|count|counts)\b)
         |\bholds?\ no\ longer\b|\bgilt\ nicht\ mehr\b|\bne\ s['’]applique\ plus\b|\bya\ no\ (?:vale|aplica)\b|\bnon\ vale\ più\b|\bnão\ vale\ mais\b");
-    /// Before a colon: the owner of the text.
+    /// Before a colon: a text of another person, such as "Olga's comment".
     OWNED = with_text(r"^\W*(?:\w+\s){0,2}?\p{Lu}\w+['’]s\s+(?:\w+\s+)?(?i:TEXT|answer|comment|question|rule|advice)\b[^.]*$");
-    /// Before a colon: the name of a text by a program or on a web page.
+    /// Before a colon: the label of a text by a program or on a web page, such as "error message".
     LABEL = pattern(r"(?i)^\W*(?:(?:the|this|its)\s)?(?:commit|pr|pull request|mr|merge request|error|warning|log|lint|review|issue|ticket|release|exception|panic|chat|failure)\s(?:message|description|comment|title|text|line|entry|output|body|subject)\s*$");
     /// A sentence that names its source.
     ACCORDING_TO = pattern(r"(?i)^\W*(?:according to|as per|laut|selon|d['’]après|según|secondo|segundo|według|volgens|по словам|согласно)\b|^\W*(?:根据|據|によると)");
@@ -822,8 +822,8 @@ patterns! {
         |^\s*@?\p{L}[\w.\ -]{0,24},?\s+\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*$
         |^\s*@?\p{L}[\w.\ -]{0,30}\s(?:commented|wrote|replied|posted|said|asked)\s(?:on\s|at\s|an?\s|[0-9]+\s|yesterday|today|last\s|just\s).{0,40}$
         |^\s*(?:-{2,}|_{2,}|={2,})\s?(?i:original|forwarded|ursprüngliche|weitergeleitete|message|mensaje)"#);
-    /// A line written by a program, with a time, a level or a location before the message. A date alone is typical of a
-    /// person, and so is "Warning" with a capital letter: programs write it in small letters.
+    /// A line written by a program, with a time, a level or a location before the message. A date without a time is
+    /// typical of a person, and so is "Warning" with a capital letter, because programs write it in small letters.
     MACHINE_LINE = pattern(r"(?x)^\s*(?:
         \[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T\ ][0-9][0-9]:[0-9][0-9](?::[0-9][0-9](?:[.,][0-9]+)?)?\s?(?:Z|[+-][0-9][0-9]:?[0-9][0-9])?\]?[\s:,|-]
         |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\s+[0-9]{1,2}\s[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\s
