@@ -233,11 +233,11 @@ pub fn is_ignored(root: &Path, file: &Path) -> bool {
         || succeeds(root, &["check-ignore", "--quiet", "--", file])
 }
 
-/// Returns files with uncommitted changes, relative to the root.
+/// Returns files with uncommitted changes, with paths relative to the root.
 pub fn uncommitted(root: &Path) -> Vec<String> {
     let mut status = command(root);
     status.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
-    // For submodules git would start another git process, whose filters we cannot disable.
+    // For submodules, git would start another git process, whose filters cannot be disabled from here.
     status.arg("--ignore-submodules=dirty");
     if !without_filters(&mut status, root) {
         return Vec::new();
@@ -270,11 +270,11 @@ pub fn began(root: &Path) -> Option<Timestamp> {
     Some(Timestamp(seconds?.checked_mul(1000)?))
 }
 
-/// Names of branches into which others are merged, used if no remote names its default branch.
+/// Usual names of main branches, used in addition to the default branches of remotes.
 const TRUNKS: [&str; 4] = ["main", "master", "trunk", "develop"];
 
-/// Returns the local branches that were merged into HEAD. Omits the checked-out branch, and branches from which it may
-/// have been created, because these contain no work of their own.
+/// Returns the local branches that were merged into HEAD. Omits the checked-out branch, main branches, and branches
+/// from which the checked-out branch may have been created, because these contain no separate work.
 pub fn merged_branches(root: &Path) -> Vec<String> {
     let current = branch(root);
     let defaults =
@@ -381,9 +381,9 @@ fn succeeds(root: &Path, arguments: &[&str]) -> bool {
     output(root, arguments).is_some()
 }
 
-/// Disables the content filters that the repository's own configuration names: a repository that was copied instead of
-/// cloned may contain another person's configuration. The user's own filters remain active. Returns `false` if not all
-/// filters can be disabled.
+/// Disables the content filters that the repository's own configuration defines, because a repository that was copied
+/// instead of cloned may contain another person's configuration. The user's own filters remain active. Returns `false`
+/// if not all filters can be disabled.
 fn without_filters(command: &mut Command, root: &Path) -> bool {
     const FILTERS_MAX: usize = 256;
     let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
@@ -395,8 +395,8 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
     keys.len() <= FILTERS_MAX
 }
 
-/// Passes settings to git that override those of all configuration files. Settings that the user passed in the same way
-/// remain.
+/// Passes settings to git that override the settings of all configuration files. Settings that the user passes in the
+/// same way remain in effect.
 fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
     #[expect(
         clippy::disallowed_methods,
@@ -432,7 +432,8 @@ fn answer_to(command: &mut Command, input: Vec<u8>) -> Option<(ExitStatus, Vec<u
     answer_limited(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)
 }
 
-/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. After a timeout, later queries are skipped.
+/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. After a timeout, later queries about the same
+/// folder are skipped.
 fn answer_limited(
     command: &mut Command,
     input: Vec<u8>,
@@ -448,9 +449,9 @@ fn answer_limited(
 /// Output of git.
 #[derive(Debug)]
 struct GitOutput {
-    /// The exit status; `None` if git was killed because it took too long or printed too much.
+    /// The exit status; `None` if git was killed, because it took too long or printed too much.
     status: Option<ExitStatus>,
-    /// All output until git ended.
+    /// All output up to the end of the process.
     text: Vec<u8>,
 }
 
@@ -464,12 +465,13 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     let (mut child, _watched) = start_group(command).ok()?;
     let stdout = child.stdout.take()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // Written in a thread, because git answers before it has read all input. If git ends early, the rest is not
-        // read.
+        // A separate thread writes, because git may answer before it has read all input. If git ends early, the rest of
+        // the input is not needed.
         std::thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let (sender, pieces) = mpsc::channel();
-    // A thread reads, so that a full pipe does not block git, and an open pipe does not block us.
+    // A separate thread reads, so that a full pipe does not block git, and a pipe that stays open does not block this
+    // thread.
     std::thread::spawn(move || pass_on(stdout.take(OUTPUT_BYTES_MAX + 1), &sender));
     let mut text = Vec::new();
     let is_whole = loop {
@@ -479,7 +481,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
             Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => break false,
         }
     };
-    // Killed before waiting, because a child of git may keep the pipe open after git has ended.
+    // The group is killed before waiting for git, because a child of git may keep the pipe open after git has ended.
     if !is_whole {
         end_group(&mut child);
         return Some(GitOutput { status: None, text });
@@ -516,7 +518,7 @@ fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// Prevents prompts, fetches and locks, because git must only read.
+/// Variables that prevent prompts, fetches and locks, because git must only read.
 const QUIET: [(&str, &str); 7] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "true"),
@@ -533,18 +535,18 @@ pub(crate) fn command(root: &Path) -> Command {
         .arg("-C")
         .arg(root)
         .args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.quotePath=false"])
-        // With this setting git would run a program that the repository names.
+        // Without this setting, git might run a program that the repository's configuration names.
         .args(["-c", "log.showSignature=false"])
-        // A separate git process in a submodule would run programs that the submodule's configuration names.
-        // `log.showRoot`: changes in the first commit count.
+        // Without `diff.submodule=short`, a separate git process in a submodule might run programs that the submodule's
+        // configuration names. With `log.showRoot`, changes in the first commit are included.
         .args(["-c", "diff.submodule=short", "-c", "log.showRoot=true"])
         .args(["-c", "diff.suppressBlankEmpty=false"])
         .envs(QUIET)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    // Git sets these variables for its hooks, from which a session may have been started. They would select a
-    // repository other than the requested one.
+    // Git sets these variables for its hooks, and a session may have been started in such a hook. They would select
+    // another repository than the requested one.
     for name in [
         "GIT_DIR",
         "GIT_WORK_TREE",
@@ -590,7 +592,8 @@ mod tests {
         assert_eq!(first.committed.len(), 2);
         assert!(first.forward);
 
-        // A file is left out by a sparse checkout or by its flag in the index. An existing file is not left out.
+        // A file counts as omitted if a sparse checkout or a flag in the index excludes it from the tree and it does
+        // not exist.
         git(
             &root,
             &["sparse-checkout", "set", "--no-cone", "/*", "!/.throughline/memories/one.md"],
@@ -615,8 +618,7 @@ mod tests {
         assert_eq!(second.removed_in_commits, [PathBuf::from(".throughline/memories/two ä.md")]);
         assert_eq!(second.held.len(), 2);
         assert_eq!(merged_branches(&root), ["old"]);
-        // Neither the branch from which this one was created nor the default branch of a remote counts as merged into
-        // this one.
+        // Neither the branch from which this one was created nor the default branch of a remote counts as merged.
         let made_from = branch(&root).unwrap();
         git(&root, &["branch", "stable"]);
         git(&root, &["update-ref", "refs/remotes/origin/stable", "HEAD"]);
@@ -672,7 +674,7 @@ mod tests {
         }
         git(&root, &["config", "filter.evil.required", "true"]);
         fs::write(root.join(".gitattributes"), "a.txt filter=evil\n*.md filter=a=b.c\n").unwrap();
-        // It has the same length, so git must compare contents.
+        // The new content has the same length, so git must compare contents.
         fs::write(root.join("a.txt"), "two").unwrap();
         assert_eq!(uncommitted(&root), ["a.txt", ".gitattributes"]);
         assert_a_plain_git_runs_it(&root, &ran);
@@ -699,7 +701,7 @@ mod tests {
         }
     }
 
-    /// Asserts that a program has not run so far, and that it runs as soon as git is called without our options.
+    /// Asserts that a program has not run, and that it runs when git is called without our options.
     fn assert_a_plain_git_runs_it(root: &Path, ran: &Path) {
         assert!(!ran.exists());
         assert!(command(root).args(["status", "--short"]).output().unwrap().status.success());
@@ -734,7 +736,7 @@ mod tests {
         fs::create_dir_all(root.join("sub")).unwrap();
         git(&root, &["init", "-q"]);
         assert_eq!(observe(&root).main_root, None);
-        // A folder inside the repository is not a root.
+        // A folder inside the repository is not the repository's root.
         let sub = root.join("sub");
         assert_eq!(observe(&sub), Observed { root: sub.clone(), ..Observed::default() });
         for elsewhere in [base.join("home"), base.clone(), base.join("other")] {
@@ -768,12 +770,12 @@ mod tests {
         check("super/sub", None);
         check("sub-2", Some("super/sub"));
         check("super", None);
-        // A separate git directory, which contains no reference to its working tree.
+        // A repository with a separate git directory, which contains no reference to its working tree.
         git(&base, &["clone", "-q", "--separate-git-dir", "apart.git", "lib", "apart"]);
         worktree(&at("apart"), "apart-2");
         check("apart", None);
         check("apart-2", None);
-        // Bare repositories: next to their worktrees, around them, and with settings for each worktree.
+        // Bare repositories: next to their worktrees, inside their parent folder, and with settings for each worktree.
         for (name, bare) in [("p", "p/.bare"), ("q", "q/.git"), ("r", "r.git")] {
             fs::create_dir(at(name)).unwrap();
             git(&base, &["clone", "-q", "--bare", "lib", bare]);

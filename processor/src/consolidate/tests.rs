@@ -1,4 +1,3 @@
-
 use memory_store::memory::{SaidBy, Scope};
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};

@@ -1,4 +1,4 @@
-//! The step of a sync that removes turns which are too old or too many.
+//! The step of a sync that removes turns that are too old or exceed the maximum number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::mining::{self, MinedFile};
 use crate::state::State;
 use crate::upkeep::retention::{self, Limits};
 
-/// Returns the names of archived sessions that are too old or too many.
+/// Returns the names of archived sessions that are too old or exceed the maximum number.
 pub(super) fn overdue(
     context: &SyncContext<'_>,
     state: &State,
@@ -54,7 +54,7 @@ pub(super) fn expire(
     let archive = &context.sessions.archive;
     let ready = |name: &String| {
         let file = mined.iter().find(|file| file.name == *name)?;
-        // A session that cannot be read or mined is kept, because removing it would lose content that was not learned.
+        // A session that cannot be read or mined is kept, because its content was not learned.
         let (None, Ok(Some(header))) = (&file.failure, archive.header(name)) else { return None };
         Some((name.clone(), (file, header)))
     };
@@ -81,10 +81,10 @@ pub(super) fn expire(
     Ok(expiry)
 }
 
-/// Sessions that can be removed, by name.
+/// Sessions that can be removed, by the names of their archive files.
 type Ready<'a> = BTreeMap<String, (&'a MinedFile, SessionHeader)>;
 
-/// Removes the turns of sessions by `remove`, after storing their remains. On failure the sessions are unchanged.
+/// Stores the remains of sessions, then removes their turns by `remove`. If this fails, the sessions are unchanged.
 fn remove_with(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -113,7 +113,7 @@ fn remove_with(
         before.push((name, kept));
     }
     if expiry.removed.is_empty() {
-        // The index still contains the removed turns. The state records this, in case the run is killed.
+        // The index still contains the removed turns. The state records this now, because the run may be killed.
         state.all_turns = true;
         state.write(&context.home)?;
     }

@@ -1,4 +1,4 @@
-//! The step of a sync that learns: it extracts the drafts of every session, with a model if the settings name one.
+//! The step of a sync that mines sessions: it extracts the drafts of every session, with a model if one is set.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,9 +24,9 @@ use crate::mining::{LATER, MinedFile, Miner, PreparedSession};
 use crate::state::{MinedSummary, SessionState, State};
 use crate::transcript::parts;
 
-/// Divisor of the time for questions to a model before the first publication.
+/// Before the first publication, the time for questions to a model is divided by this number.
 const FIRST_SHARE: u32 = 2;
-/// Number of sessions that are read from the archive and mined by rules before a model is asked about them.
+/// Number of sessions that are read and mined by rules in advance, before a model is asked about them.
 const PREPARED_AT_ONCE: usize = 16;
 
 /// A session and its mined data.
@@ -38,7 +38,7 @@ pub(super) struct KnownSession {
     pub key: String,
     /// Summary of the mined drafts, if known.
     pub summary: Option<MinedSummary>,
-    /// The mined file, if it was read.
+    /// The mined file; `None` if it was not read.
     pub mined: Option<MinedFile>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct MiningOutcome {
     pub mined: usize,
     /// Questions to a model.
     pub asked: SessionQuestions,
-    /// Problems after which the sync continued.
+    /// Problems that did not stop the step.
     pub warnings: Vec<String>,
 }
 
@@ -58,15 +58,15 @@ pub(super) struct MiningOutcome {
 pub(super) struct SessionQuestions {
     /// Number of questions that the model answered.
     pub questions: usize,
-    /// Number of sessions that the model has not read to their end yet.
+    /// Number of sessions that the model has not read to their end.
     pub later: usize,
-    /// Estimated seconds for these sessions, based on earlier sessions; `None` without an estimate.
+    /// Estimated seconds for these sessions, from the times of earlier sessions; `None` without an estimate.
     pub left_s: Option<u64>,
-    /// Time after which this run asks no more questions; `None` before the first one.
+    /// Time after which this run sends no more questions; `None` before the first question.
     pub until: Option<Instant>,
 }
 
-/// Returns each session, with its mined data if they are still valid.
+/// Returns all sessions, with their mined data if these are still valid.
 pub(super) fn known(
     context: &SyncContext<'_>,
     state: &State,
@@ -80,7 +80,7 @@ pub(super) fn known(
         let mut key = miner.key(name, session, ownership.digest(name));
         if let Some(last_part) = ends.last_part(name) {
             key = Miner::with_end(&key, &last_part.content);
-            // While the session is active, mined data of an earlier end are sufficient.
+            // While the session is active, mined data for an earlier end are used.
             let before = session.mined.as_ref().filter(|summary| Miner::is_of(&summary.key, &key));
             if let Some(summary) = before.filter(|_| !calm.is_over(last_part.last)) {
                 key = summary.key.strip_prefix(LATER).unwrap_or(&summary.key).to_owned();
@@ -102,8 +102,8 @@ pub(super) fn known(
     state.sessions.par_iter().map(known).collect()
 }
 
-/// Saves the names of the collected sessions and of those whose turns the index lacks, so that a killed run does not
-/// lose them. Until then, the next run treats the collected sessions as new.
+/// Saves the names of the collected sessions and of the sessions with turns that are missing in the index, so that a
+/// killed run does not lose them. Until then, the next run treats the collected sessions as new.
 pub(super) fn note_pending(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -112,7 +112,7 @@ pub(super) fn note_pending(
 ) -> Result<()> {
     let stale = known.iter().filter(|known| known.summary.is_none());
     let stale: Vec<String> = stale.map(|known| known.name.clone()).collect();
-    // If the turns of a part change, the turns of later parts have other numbers.
+    // If the turns of a part change, the numbers of turns in later parts change as well.
     let after = stale.iter().filter(|name| parts::of_name(name).1 > 0).flat_map(|name| {
         let (session, number) = parts::of_name(name);
         let is_later = move |other: &&String| {
@@ -136,7 +136,7 @@ pub(super) fn note_pending(
     state.write(&context.home)
 }
 
-/// Mines the sessions without current mined data, and stores the summaries of all.
+/// Mines the sessions without valid mined data, and stores the summaries of all sessions.
 pub(super) fn mine(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -150,8 +150,8 @@ pub(super) fn mine(
     let roots = miner.roots();
     let asked_before = model.as_ref().map_or(0, |model| model.questions());
     let calm = Calm::of(context);
-    // The newest sessions are first, because they are the most useful ones for the user, and a killed run has mined
-    // them.
+    // The newest sessions are first, because they are the most useful for the user, and a killed run has then mined
+    // these.
     let last = |name: &str| state.sessions.get(name).map(|session| session.last);
     let is_due = |known: &KnownSession| match &known.summary {
         None => true,
@@ -164,7 +164,7 @@ pub(super) fn mine(
         known.iter_mut().filter(|known| is_due(known)).collect();
     stale.sort_by_key(|known| Reverse(last(&known.name)));
     context.sessions.archive.by_pack(&mut stale, |known| &known.name);
-    // A user without any memories should not wait long for the first ones.
+    // A user without any memories should not have to wait long for the first ones.
     let shares = if state.published.is_empty() { FIRST_SHARE } else { 1 };
     let until = Instant::now() + context.options.asked_at_once / shares;
     let progress = context.options.progress;
@@ -193,7 +193,7 @@ pub(super) fn mine(
         }
     };
     let questions = model.as_ref().map_or(0, |model| model.questions()) - asked_before;
-    // The condition is the same as in the lookup: whether a model is set, not whether it is available now.
+    // As in the lookup of mined data, the condition is whether a model is set, not whether it is available now.
     let is_asked = context.settings.llm.is_some();
     let reads = model.is_some();
     warnings.extend(model.as_ref().and_then(|model| model.unshown()));
@@ -212,7 +212,7 @@ pub(super) fn mine(
     for known in known {
         if let Some(session) = state.sessions.get_mut(&known.name) {
             session.mined.clone_from(&known.summary);
-            // A session without changes may have left open items as well.
+            // A session that changed nothing may have open items as well.
             if session.left.is_none()
                 && let Some(mined) =
                     known.mined.as_ref().filter(|_| parts::of_name(&known.name).1 == 0)
