@@ -236,7 +236,7 @@ fn topics(context: &SyncContext<'_>) -> Vec<String> {
     memories.filter_map(|stored| stored.memory.topic).collect()
 }
 
-/// Returns the estimated seconds that a model needs for postponed sessions, based on the sessions it has read; `None`
+/// Returns the estimated seconds that a model needs for postponed sessions, from the sessions that it has read; `None`
 /// without an estimate.
 fn asking_left_s(context: &SyncContext<'_>, later: usize) -> Option<u64> {
     let waiting = Some(later as u64).filter(|waiting| *waiting > 0)?;
@@ -253,14 +253,14 @@ struct SessionReading<'a> {
     context: &'a SyncContext<'a>,
     miner: &'a Miner<'a>,
     roots: &'a Roots,
-    /// Time after which no more questions are asked.
+    /// Time after which no more questions are sent.
     until: Instant,
     /// Returns whether a session has probably ended.
     rests: &'a dyn Fn(&KnownSession) -> bool,
 }
 
-/// Reads sessions with a model, one after the other, as long as there is time. Remaining sessions without mined data
-/// are mined by rules. Returns the mined data of each session; `None` if they are unchanged.
+/// Reads sessions with a model, one after the other, until the time limit. Remaining sessions without mined data are
+/// mined by rules. Returns the mined data of each session; `None` if they are unchanged.
 fn read_by(
     model: &mut LanguageModel,
     reading: &SessionReading<'_>,
@@ -272,12 +272,12 @@ fn read_by(
     let mut mined = Vec::with_capacity(stale.len());
     let mut is_late = false;
     for portion in stale.chunks(PREPARED_AT_ONCE) {
-        // Without time for questions, the result would be the same as before.
+        // Without time for questions, mining would not change the result.
         let stays = |known: &KnownSession, is_late: bool| is_late && known.summary.is_some();
         let prepare = |known: &&mut KnownSession| {
             (!stays(known, is_late)).then(|| miner.prepare(&known.name, roots)).transpose()
         };
-        // One question at a time, so that the model can use all cores of the machine.
+        // Questions are sent one at a time, so that the model can use all cores of the machine.
         let prepared: Vec<Option<PreparedSession>> =
             portion.par_iter().map(prepare).collect::<Result<_>>()?;
         for (known, prepared) in portion.iter().zip(prepared) {
@@ -304,8 +304,9 @@ fn read_by(
     Ok(mined)
 }
 
-/// Loads the mined files of sessions with summaries. If a file is lost or damaged, its session loses the summary, so
-/// that [`mine`] makes the file again, with a model if one reads sessions. Returns whether there is such a session.
+/// Loads the mined files of sessions with summaries. If a file is missing or damaged, the summary of its session is
+/// removed, so that [`mine`] mines the session again, with a model if one is set. Returns whether there is such a
+/// session.
 pub(super) fn load(
     context: &SyncContext<'_>,
     state: &State,
@@ -316,7 +317,7 @@ pub(super) fn load(
     let is_lost = |known: &mut KnownSession| {
         if known.mined.is_none() {
             let KnownSession { name, key, .. } = &*known;
-            // A session that a model has not read to its end stays unchanged until there is time for it.
+            // Mined data of a session that a model has not read to its end are used until there is time for questions.
             known.mined = miner.load(name, key).or_else(|| miner.load(name, &Miner::later(key)));
         }
         if known.mined.is_none() {
@@ -327,7 +328,7 @@ pub(super) fn load(
     known.par_iter_mut().map(is_lost).reduce(|| false, |one, other| one | other)
 }
 
-/// Removes drafts that rules of earlier versions made. Their sessions cannot be read again.
+/// Removes drafts by rules of earlier versions. These sessions have no turns, so they cannot be mined again.
 fn without_retired(mut file: MinedFile) -> MinedFile {
     file.drafts.retain(|draft| !Source::is_retired(&draft.extractor));
     file

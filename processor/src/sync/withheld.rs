@@ -1,4 +1,4 @@
-//! Changes to committed memory files that a sync withheld, because a person should review them first.
+//! Committed memory files that a sync did not change, because a person must review the changes first.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use memory_store::layout::ProjectDir;
 use memory_store::store::{Privacy, remove, replace};
 
-/// Records the files for `throughline sync --dry-run`, and returns an error if there are any. If there are none, the
-/// last record is removed.
+/// Records the files for `throughline sync --dry-run`, and returns an error if there are any. If there are none,
+/// removes the last record.
 pub(super) fn note(home: &ProjectDir, files: &[PathBuf]) -> Result<()> {
     if files.is_empty() {
         return Ok(remove(&home.withheld)?);
