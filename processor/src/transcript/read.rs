@@ -150,8 +150,8 @@ impl<'r> SessionBuilder<'r> {
         }
     }
 
-    /// Assigns plausible times to the records so far: a record without a time gets that of its neighbour, or the
-    /// file's, and no time is in the future.
+    /// Sets plausible times: a record without a time gets the time of a neighbour or of the file, and no time is in the
+    /// future.
     pub fn settle_times(&mut self, times: FileTimes) {
         let file = times.modified.min(times.now);
         let latest = Timestamp(times.now.0.saturating_add(AHEAD_MS_MAX));
@@ -187,7 +187,7 @@ impl<'r> SessionBuilder<'r> {
         self.records
     }
 
-    /// Returns the session so far, and the subagents that were written into its transcript.
+    /// Returns the session assembled from the records so far, and the subagents that were written into its transcript.
     pub fn sessions(&self, id: &str, agent: Option<&str>) -> Vec<Session> {
         assemble(id, agent, &self.records, &Assembly::ALONE)
     }
@@ -195,7 +195,7 @@ impl<'r> SessionBuilder<'r> {
     fn record(&mut self, record: Record) {
         let rank = rank_of_title(&record);
         match rank {
-            // Titles are written again and again; the last one counts.
+            // Titles are written repeatedly; the last one counts.
             Some(rank) => {
                 if let Some(&at) = self.titles.get(&rank) {
                     self.records[at] = record;
@@ -224,7 +224,8 @@ fn rank_of_title(record: &Record) -> Option<u8> {
     }
 }
 
-/// Returns the key by which two records are the same one: the uuid of the line, and which part of it.
+/// Returns the key of a record, which is equal for copies: the uuid of the line, and the index of the record in the
+/// line.
 fn key(record: &Record) -> (u128, u32) {
     (uuid_key(&record.uuid), record.part)
 }
@@ -237,7 +238,7 @@ pub fn uuid_key(uuid: &str) -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-/// Reads all transcripts below `folder`, each on its own. For tests and measurements; a sync uses the archive.
+/// Reads all transcripts below `folder`, each independently. It is for tests and measurements; a sync uses the archive.
 pub fn read_folder(folder: &Path, redact: &dyn Redact) -> io::Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
