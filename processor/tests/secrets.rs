@@ -1,5 +1,5 @@
-//! Secrets across the records of a session, across sessions and across the fields of a memory: a value that was
-//! recognised once is hidden in all other places, before and after. Values are made up.
+//! Secrets in the records of a session, in other sessions and in the fields of a memory. A value that was recognised
+//! once is hidden in all other places, earlier and later ones. The values are invented.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ use processor::upkeep::audit::audit;
 use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
-/// Returns the stored files that contain a secret in their unpacked text or their name, in lower case.
+/// Returns the stored files that contain a secret, ignoring case, in their decompressed text or their name.
 fn holding(sealed: &Sealed, secret: &str) -> Vec<String> {
     let secret = secret.to_ascii_lowercase();
     let files = sealed.files(|path| path.starts_with(".claude") || path.starts_with("work/.git"));
@@ -40,13 +40,13 @@ fn holding(sealed: &Sealed, secret: &str) -> Vec<String> {
     files.into_iter().filter_map(holds).collect()
 }
 
-/// Syncs and returns the places where secrets are stored.
+/// Syncs, and returns the files that contain one of the secrets.
 fn stored(sealed: &Sealed, secrets: &[&str]) -> Vec<String> {
     sync(&sealed.options()).unwrap();
     secrets.iter().flat_map(|secret| holding(sealed, secret)).collect()
 }
 
-/// Returns the texts of all memories, their file names included.
+/// Returns the texts of all memories, with their file names.
 fn memories(sealed: &Sealed) -> String {
     let is_folder = |path: &Path| path.ends_with("memories") || path.ends_with("drafts");
     let files = sealed.files(|path| !path.parent().is_some_and(is_folder));
@@ -62,7 +62,7 @@ fn records(sealed: &Sealed, session: &str) -> String {
     serde_json::to_string(&archive.load(session).unwrap().unwrap().records).unwrap()
 }
 
-/// Adds a question of Claude and the user's answer other than the options.
+/// Adds a question by Claude, and an answer by the user that is none of the options.
 fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
     let options: Vec<_> =
         options.iter().map(|label| json!({"label": label, "description": "as it is"})).collect();
@@ -78,7 +78,7 @@ fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
     script.result(&id, &told, structured);
 }
 
-/// Adds a commit as Claude makes it.
+/// Adds a commit in the form in which Claude makes it.
 fn commits(script: &mut Script, subject: &str, reason: &str) {
     let command = format!("git commit -am \"{subject}\" -m \"{reason}\"");
     script.bash(&command, &format!("[main 1a2b3c4] {subject}\n 1 file changed, 2 insertions(+)"));
@@ -219,7 +219,7 @@ fn a_choice_about_secrets_stays_what_it_is() {
     assert!(kept.contains("In the keyring of the desktop"), "{kept}");
 }
 
-/// Adds the bare value in all places where a value can be used.
+/// Adds the value in all places in which a value can be used.
 fn uses(script: &mut Script, secret: &str) {
     let root = script.cwd.clone();
     script.say(&format!("I seed the installer with {secret} and write the migration for it."));
@@ -283,7 +283,7 @@ fn a_secret_stated_last_is_hidden_in_all_earlier_texts() {
     assert_eq!(kept(&sliced), kept(&at_once));
 }
 
-/// Syncs a first session with a value that was never called a secret: it is stored.
+/// Syncs a first session with a value that was not called a secret, so that the value is stored.
 fn stored_bare(sealed: &Sealed) {
     let mut first = Script::new("s1", sealed.root());
     first.prompt("Please look at how the operators log in.");
@@ -296,7 +296,7 @@ fn stored_bare(sealed: &Sealed) {
 fn a_later_session_cleans_what_earlier_ones_stored() {
     let sealed = Sealed::new();
     stored_bare(&sealed);
-    // A receipt as hooks leave it.
+    // A receipt as hooks write it.
     let state = sealed.dirs.tree(&sealed.tree.root);
     let receipts = state.receipts("2026-11-20");
     fs::create_dir_all(receipts.parent().unwrap()).unwrap();
@@ -307,28 +307,28 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
     second.say("Done.");
     sealed.write_script(&second);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
-    // It stays known after all its sources are gone.
+    // The value is still known after all its sources were removed.
     let mut third = Script::new("s3", sealed.root()).starting("2026-11-20T18:00:00Z");
     third.prompt("Please look at how the operators log in once more.");
     uses(&mut third, "Brightotter7714");
     sealed.write_script(&third);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
-    // The next session start announces it once.
+    // The start of the next session announces the cleaning once.
     let notice = fs::read_to_string(&state.secret_notice).unwrap();
     assert!(notice.contains("cleaned"), "{notice}");
 }
 
-/// Returns a memory that the user saved, with a value that a later session calls a password.
+/// Returns a memory that the user saved. A later session calls a value in it a password.
 fn saved_with_value(sealed: &Sealed) -> Stored {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let title = "Operators all have brightotter7714";
     let body = "It is Brightotter7714 on every panel.";
     let mut memory = Memory::new(MemoryId([3; 16]), Kind::Fact, title, body, now());
     memory.tags.push("brightotter7714".into());
-    // The user saw an apparent password, and declared that it is none.
+    // The user was warned about a likely password, and declared that it is not one.
     let store = store.accepting_credentials();
     let saved = store.save(memory, &Redactor::default(), now()).unwrap().stored;
-    // Names leave such a word out; an earlier version's did not.
+    // File names omit such a word; file names of an earlier version did not.
     let path = saved.path.with_file_name("operators-all-have-brightotter7714-303030.md");
     fs::rename(&saved.path, &path).unwrap();
     Stored { path, ..saved }
@@ -341,7 +341,7 @@ fn write_password_session(sealed: &Sealed) {
     sealed.write_script(&script);
 }
 
-/// Returns titles and texts of all memories as hooks would print them.
+/// Returns titles and texts of all memories in the form in which hooks would print them.
 fn given(sealed: &Sealed) -> String {
     let search = Search { text: "operators panel".into(), limit: 9, ..Search::default() };
     let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
@@ -362,7 +362,7 @@ fn a_person_s_memory_is_not_changed_before_they_decide() {
             |told: &String| told.contains("1 memory of yours") && told.contains("`harmless`");
         assert!(report.warnings.iter().any(proposed), "{:?}", report.warnings);
         assert_eq!(fs::read(&saved.path).unwrap(), before);
-        // It is not printed, and no other text counts as a secret.
+        // The memory is not printed, and no other text counts as a secret.
         assert!(!given(&sealed).to_lowercase().contains("brightotter"), "{}", given(&sealed));
         assert!(records(&sealed, "s2").contains("I try Brightotter7714 there"));
         let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
@@ -370,7 +370,7 @@ fn a_person_s_memory_is_not_changed_before_they_decide() {
         redactor.only_known = true;
         let proposals = store.proposals(&redactor, &|_| false).unwrap();
         assert_eq!(proposals.len(), 1);
-        // Nor does another sync change it.
+        // Another sync does not change it either.
         sealed.sync();
         assert_eq!(fs::read(&saved.path).unwrap(), before);
 

@@ -473,7 +473,7 @@ fn old_turns_go_and_what_was_learned_stays() {
     assert!(memories(&long).iter().all(|memory| after.contains(memory)), "{after:#?}");
 }
 
-/// Panics when the stage of this name begins for the second time, which is equivalent to a kill.
+/// Progress report that panics when a stage with this name begins for the second time, which simulates a kill.
 struct EndsAtSecond(&'static str, AtomicUsize);
 
 impl Told for EndsAtSecond {
@@ -499,7 +499,7 @@ fn old_turns_go_although_the_run_that_removed_them_was_killed() {
     let ends = EndsAtSecond("indexing", AtomicUsize::new(0));
     let run = || sync(&SyncOptions { progress: &ends, ..sealed.options() });
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
-    // The archive no longer contains the session, and the index still does.
+    // The archive no longer contains the session, but the index still does.
     let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
     assert_eq!(archive.entries().unwrap().len(), 1);
     assert!(found_turn(&sealed, said));
@@ -531,7 +531,7 @@ fn turns_grow_old_where_nothing_happens_but_not_by_a_clock_that_is_wrong() {
     assert!(sync_at(later(5_000)).nothing_new);
     assert!(found_turn(&sealed, said));
 
-    // Work continued in another project.
+    // Meanwhile the user worked in another project.
     written(&sealed.write_script(&eventful("s2", "/elsewhere", 2)), later(500));
     assert!(!sync_at(later(500)).nothing_new);
     assert!(!found_turn(&sealed, said));
@@ -585,7 +585,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
     let path = Archive::open(&home).path("s1");
     let hidden = sealed.base.join("hidden");
     fs::rename(&path, &hidden).unwrap();
-    // A folder in its place is an error of the disk that root meets too.
+    // A folder at the path of the file is an error of the disk that also affects root.
     fs::create_dir(&path).unwrap();
     let memories = |sealed: &Sealed| {
         comparable(sealed)
@@ -605,7 +605,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
         assert_eq!(memories(&sealed), memories(&well));
     };
     check("s3", 3);
-    // Also without the stored state.
+    // The result is the same without the stored state.
     fs::remove_file(home.mined.join("state.json")).unwrap();
     check("s4", 4);
     fs::remove_dir(&path).unwrap();
@@ -615,7 +615,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
     assert_eq!(difference(&sealed, &well), None);
 }
 
-/// Writes each transcript in pieces that end anywhere, syncing after each.
+/// Writes each transcript in pieces that may end at any byte, and syncs after each piece.
 fn in_slices(sealed: &Sealed, scripts: &[Script], cuts: &[u16]) {
     let texts: Vec<String> = scripts.iter().map(Script::text).collect();
     let mut written = vec![0_usize; texts.len()];
@@ -643,8 +643,8 @@ fn append(sealed: &Sealed, script: &Script, piece: &[u8]) {
     fs::OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(piece).unwrap();
 }
 
-/// Returns the files of a home that matter, with its own path replaced, so that two homes can be compared: memories and
-/// archived records. Caches contain hashes of paths.
+/// Returns the memories and archived records of a home, without its path, so that two homes can be compared. Caches are
+/// excluded, because they contain hashes of paths.
 fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
     let kept = |path: &str| path.starts_with("work/") || path.contains("/archive/");
     let files = sealed.files(|path| !kept(&path.to_string_lossy()));
@@ -662,7 +662,7 @@ fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the first file in which two homes differ; whole homes are too long to read.
+/// Returns the first file in which two homes differ, because a comparison of whole homes is too long to read.
 fn difference(one: &Sealed, other: &Sealed) -> Option<String> {
     let (one, other) = (comparable(one), comparable(other));
     let names =
@@ -674,7 +674,7 @@ fn difference(one: &Sealed, other: &Sealed) -> Option<String> {
     Some(format!("{}:\n{}\nand\n{}", file.0, file.1, other.1))
 }
 
-/// Returns the records of an archive file without its header, which contains hashes of transcripts.
+/// Returns the records of an archive file without its header, because the header contains hashes of transcripts.
 fn records(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(bytes), &mut text).unwrap();
@@ -762,7 +762,7 @@ fn a_memory_in_claude_md_is_not_injected_again_and_is_found_by_explicit_search()
     assert!(starts());
 }
 
-/// A wish is the user's own statement: not a tool's output, a page on the web, or an insertion of Claude Code.
+/// A wish is a statement by the user, not the output of a tool, a web page, or an insertion by Claude Code.
 #[test]
 fn nobody_but_the_user_has_wishes() {
     let sealed = Sealed::new();
@@ -865,7 +865,7 @@ fn a_release_reaches_every_index() {
     for (store, stored) in [&store, &user].into_iter().zip(saved) {
         let id = stored.memory.id;
         assert!(held(id));
-        // As in another working tree's index: without a note in the journal.
+        // The memory was released for another working tree's index, so this journal has no entry.
         let redactor = store.redactor(&Settings::default());
         trust::let_out(&store.home, &stored, &redactor).unwrap();
         assert!(!sealed.sync().nothing_new);
@@ -883,7 +883,7 @@ fn a_session_of_which_nothing_is_left_counts_no_turns_and_stops_no_other() {
     let home = sealed.dirs.project(sealed.tree.project);
     let archive = Archive::open(&home);
     let name = archive.names().unwrap().remove(0);
-    // Damaged so that the file's metadata does not show it.
+    // The damage does not change the metadata of the files.
     for path in [archive.path(&name), home.mined.join(format!("{name}.mined.json"))] {
         let before = fs::metadata(&path).unwrap();
         fs::write(&path, vec![b'x'; before.len() as usize]).unwrap();

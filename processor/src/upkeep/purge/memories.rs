@@ -82,8 +82,8 @@ impl PurgeRun {
         Ok(MemoriesBefore { before, learned })
     }
 
-    /// Reports the effects on memories after the sync. Evidence that the sync added again is removed once more from
-    /// memories of people.
+    /// Repeats the removal of evidence after the sync, because reconciliation may have written evidence again, and
+    /// reports the effects on memories.
     pub(super) fn settle_memories(
         &mut self,
         options: &SyncOptions<'_>,
