@@ -398,7 +398,7 @@ fn redactor_of(store: &Store) -> Redactor {
     Redactor { only_known: true, ..store.redactor(&Settings::default()) }
 }
 
-/// One page, one line of output, and an identifier that looks like a password: nothing else changes.
+/// Only one page, one line of output, and an identifier that resembles a password are changed.
 #[test]
 fn what_a_page_or_a_tool_calls_a_password_is_hidden_there_alone() {
     let sealed = Sealed::new();
@@ -432,7 +432,7 @@ fn what_a_page_or_a_tool_calls_a_password_is_hidden_there_alone() {
     assert_eq!((memories(&sealed), records(&sealed, "s1")), before);
     let kept = records(&sealed, "s2");
     assert!(!kept.contains("<password>TicketQueue47"), "{kept}");
-    // In the session where it was found a value that looks random is hidden, unless the project contains it.
+    // A value that looks random is hidden in the session in which it was found, unless the project contains it.
     assert!(
         kept.contains("names [redacted:known-secret], TicketQueue47 and Kq7vLm2xRt9Wz"),
         "{kept}"
@@ -475,7 +475,7 @@ fn no_remembered_data_reveals_a_secret() {
     for file in [&key, &values] {
         assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // Without the key a guess cannot be verified.
+    // Without the key, a guess cannot be verified.
     let before = fs::read_to_string(&values).unwrap();
     let other = Sealed::new();
     other.write_script(&{
@@ -486,7 +486,7 @@ fn no_remembered_data_reveals_a_secret() {
     other.sync();
     let after = other.dirs.project(other.tree.project).known_secrets;
     assert_ne!(before, fs::read_to_string(after).unwrap());
-    // A lost key loses the known secrets, and nothing else.
+    // If the key is lost, only the known secrets are lost.
     fs::remove_file(&key).unwrap();
     sealed.sync();
     let mut script = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
@@ -497,7 +497,7 @@ fn no_remembered_data_reveals_a_secret() {
 }
 
 /// Files that are unreadable when a secret becomes known: an archived session of a later version, a memory file that is
-/// invalid for now, and a folder in place of a log.
+/// temporarily invalid, and a folder at the path of a log.
 #[test]
 fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let sealed = Sealed::new();
@@ -508,7 +508,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let mut later = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     later.write_all(b"{\"format\":99,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
     fs::write(&archived, later.finish().unwrap()).unwrap();
-    // Its transcript is deleted: only the archive contains it.
+    // The transcript is deleted, so only the archive contains the session.
     fs::remove_file(sealed.transcript("s1.jsonl")).unwrap();
     let memory = sealed.tree.store().join("memories/panels.md");
     fs::create_dir_all(memory.parent().unwrap()).unwrap();
@@ -530,7 +530,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     for path in [&archived, &memory, &inbox] {
         assert!(named(&report, path), "{}: {:#?}", path.display(), report.warnings);
     }
-    // While they are unchanged nothing is searched again.
+    // While these files are unchanged, nothing is searched again.
     let again = sync(&sealed.options()).unwrap();
     assert!(!named(&again, &memory), "{:#?}", again.warnings);
 
@@ -538,12 +538,12 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     fs::write(&memory, text).unwrap();
     fs::remove_dir(&inbox).unwrap();
     fs::write(&inbox, "it failed for Brightotter7714\n").unwrap();
-    // The memory was written by hand: the user decides.
+    // The memory was written by hand, so the user decides.
     assert_eq!(stored(&sealed, &["Brightotter7714"]), ["work/.throughline/memories/panels.md"]);
     assert_eq!(fs::read_to_string(&memory).unwrap(), text);
 }
 
-/// With a rewritten id or folder a record would lose its place.
+/// If an id or a folder were changed, the record would lose its links.
 #[test]
 fn what_links_records_and_their_folders_stays_as_it_is() {
     let sealed = Sealed::new();
@@ -597,7 +597,7 @@ fn a_known_value_is_hidden_in_the_name_of_a_folder_below_the_working_tree() {
 fn a_run_that_was_killed_before_it_cleaned_is_made_good() {
     let sealed = Sealed::new();
     stored_bare(&sealed);
-    // The value became known, and nothing else happened.
+    // The value becomes known without any other change.
     let home = sealed.dirs.project(sealed.tree.project);
     let known = processor::secrets::Secrets::open(&sealed.dirs, &home, &[], &[]).unwrap();
     assert!(known.known().learn("Brightotter7714"));

@@ -102,8 +102,7 @@ fn wishes_wait_in_a_private_project_too() {
     assert_eq!(stands(&sealed, WISHED), WAITS);
 }
 
-/// Returns a repository in which all memories were accepted and committed on a branch. Since then, new memories require
-/// a review.
+/// Returns a repository in which all memories were accepted and committed on the branch `topic`.
 fn with_all_committed() -> Sealed {
     let sealed = with_session(Mode::Committed);
     git(&sealed.tree.root, &["init", "-q", "-b", "main"]);
