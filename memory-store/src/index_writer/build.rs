@@ -58,7 +58,7 @@ pub trait Graphs {
     fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
 
     /// Returns the minimum number of memory vectors for which a graph is built. A graph makes searches faster only in
-    /// far larger stores; the low limit is for exercising the code early.
+    /// far larger stores; the limit is low so that this code is used early.
     fn vectors_min(&self) -> usize {
         1000
     }
@@ -116,16 +116,16 @@ pub struct Publisher<'a> {
     /// Memories from the repository. They are labelled, and withheld if [`Self::trust`] requires a release. They
     /// supersede only each other.
     pub from_repository: BTreeSet<MemoryId>,
-    /// For each memory, the earlier memories that differ from it and are undecided: the memory is returned instead of
-    /// them. `None` if only the links in the files are available.
+    /// For each memory, the earlier memories that contradict it, if this is undecided. The memory is returned instead
+    /// of them. `None` if only the links in the files are used.
     pub differs: Option<BTreeMap<MemoryId, Vec<MemoryId>>>,
-    /// Names of the project, which do not distinguish between prompts.
+    /// Names of the project. They do not distinguish prompts.
     pub names: BTreeSet<String>,
-    /// Source of vectors; without it, the index is searched only by words.
+    /// Source of vectors; `None` if the index contains only words.
     pub vectors: Option<&'a dyn Vectors>,
-    /// Builder that links vectors into graphs; without it, all vectors are compared.
+    /// Builder that links vectors into graphs; `None` if searches compare all vectors.
     pub graphs: Option<&'a dyn Graphs>,
-    /// True if the segment of memories is rebuilt without reading the present segment, which may have damage that its
+    /// Whether the segment of memories is rebuilt without reading the present segment, which may have damage that its
     /// header does not reveal.
     pub afresh: bool,
 }
@@ -137,7 +137,7 @@ struct MemoryDocuments<'a> {
     space: Option<Space>,
     digest: [u8; 16],
     now: Timestamp,
-    /// True if the documents are tokenized, and the withheld and superseded ones are marked.
+    /// Whether the documents are tokenized, and the withheld and superseded documents are marked.
     read: bool,
 }
 
@@ -147,7 +147,7 @@ struct BuildPlan {
     memories: Option<Vec<u8>>,
     /// All segments of passages.
     passages: Vec<SegmentRef>,
-    /// True if there is nothing to publish.
+    /// Whether there is nothing to publish.
     idle: bool,
 }
 
