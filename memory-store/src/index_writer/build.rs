@@ -281,7 +281,7 @@ impl<'a> Publisher<'a> {
             for document in &mut memories.documents {
                 document.read();
                 self.trust.judge(document);
-                // After trust has judged the document, because a release is recorded for the complete text.
+                // The document was judged before, because a release is recorded for the complete text.
                 if let Some(staleness) = self.stale.get(&document.entry.id) {
                     mark_stale(document, staleness.clone());
                 }
@@ -309,12 +309,12 @@ impl<'a> Publisher<'a> {
         Some(freeze::graph(old, documents, space, graphs.vectors_min(), &link))
     }
 
-    /// Returns the number and start offset of the journal that the next generation continues. `None` for a new journal,
-    /// because the segments contain all appended changes.
+    /// Returns the number and start offset of the journal that the next generation continues. Returns `None` if a new
+    /// journal begins, because the segments contain all appended changes.
     fn journal(&self, old: Option<&Manifest>) -> Option<(u64, u64)> {
         let (old, (journal, listed)) = (old?, self.mark?);
         let length = fs::metadata(old.journal_path(&self.dir)).map_or(0, |meta| meta.len());
-        // Another process published in between, so only entries before the journal's start offset are certainly in a
+        // Another process has published since, so only the entries before the journal's start offset are certainly in a
         // segment.
         let taken = if old.journal == journal { listed } else { old.journal_start };
         match (length, length > taken) {
@@ -349,7 +349,7 @@ impl<'a> Publisher<'a> {
         let path = segment.path(&self.dir);
         let result = write_synced(&path, bytes);
         if result.is_err() {
-            // The disk may be full, so partial files are removed.
+            // The disk may be full, so incomplete files are removed.
             written.iter().chain([&path]).for_each(|path| drop(fs::remove_file(path)));
         }
         result?;
@@ -382,7 +382,7 @@ impl<'a> Publisher<'a> {
         Ok(crate::recall::calibrate(segment, settings, self.vectors))
     }
 
-    /// Returns the gate for passages, which is `known` if the passages are unchanged.
+    /// Returns the gate for passages. If the passages are unchanged, this is `known`.
     fn passage_gate(
         &self,
         passages: &[SegmentRef],
@@ -408,7 +408,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::text::VERSION.to_le_bytes());
         hasher.update(&crate::recall::fingerprint());
-        // Whether a memory is withheld depends on the memory, the rules, the releases and the policy.
+        // The result depends on the memory, the rules, the releases and the policy.
         hasher.update(&self.trust.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&(self.stale.len() as u64).to_le_bytes());
@@ -449,8 +449,8 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Sets the vectors of memories, which must be sorted by id. A vector in the present index is reused for the same
-    /// text, unless a better one is available.
+    /// Sets the vectors of memories, which must be sorted by id. If the text in the present index is equal, its vector
+    /// is reused, unless a better one is available.
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
         let space = vectors.space();
@@ -516,12 +516,11 @@ pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
     segments.chain([manifest.journal_path(dir)]).collect()
 }
 
-/// Runs one of the steps that publishing postponed: merges segments of passages, replaces the table's vectors by the
-/// transformer's where available, or builds the graph of a large segment. Returns whether there was a step to run; call
-/// it until it returns false.
+/// Runs one step of the work that publishing postponed: merges segments of passages, replaces the table's vectors by
+/// available ones of the transformer, or builds the graph of a large segment. Returns whether there was a step to run.
+/// The caller repeats the call until it returns false.
 ///
-/// # Errors
-/// If the index in `dir` cannot be read or written.
+/// # Errors If the index in `dir` cannot be read or written.
 pub fn settle(
     dir: &Path,
     vectors: Option<&dyn Vectors>,
@@ -542,11 +541,11 @@ enum TurnStep {
     Nothing,
     /// The step was published.
     Done,
-    /// Another process has published meanwhile, so the step must be repeated.
+    /// Another process has published since, so the step must be repeated.
     Again,
 }
 
-/// Publishes a generation whose segments of passages `make` returns, given the present ones.
+/// Publishes a generation with the segments of passages that `make` returns. Its argument is the present segments.
 fn rewrite_passages(
     maker: &passages::Maker<'_>,
     now: Timestamp,
@@ -634,7 +633,7 @@ impl Present {
     }
 }
 
-/// Returns the generation that the name of a segment or journal contains.
+/// Returns the generation in the name of a segment or journal; `None` for other files.
 fn file_generation(name: &str) -> Option<u64> {
     let stem = name.strip_suffix(".seg").or_else(|| name.strip_suffix(".log"))?;
     let (_, number) = stem.rsplit_once('-')?;
@@ -664,12 +663,12 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     documents
 }
 
-/// Marks superseded memories and sets their successor: the memory that the file names, if present, or else the memory
-/// whose file names this one. Withheld memories must be marked before, because they are not returned and therefore
-/// supersede nothing. A memory from the repository does not supersede memories of this machine, and a draft supersedes
-/// only drafts. Expired memories supersede nothing and are removed.
+/// Marks superseded memories and sets their successors. The successor is the memory that the file names, if it exists,
+/// or else the memory whose file names this one. Withheld memories must be marked before, because they are not returned
+/// and therefore supersede nothing. A memory from the repository does not supersede memories of this machine. A pending
+/// memory supersedes only pending memories. Expired memories supersede nothing and are removed.
 fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
-    // If there are several successors, the one with the highest id, which is the youngest, is set.
+    // If there are several successors, the youngest is set, which has the highest id.
     let those = |is: fn(&Document) -> bool| -> BTreeSet<MemoryId> {
         documents.iter().filter(|it| is(it)).map(|document| document.entry.id).collect()
     };
@@ -761,8 +760,8 @@ fn published(manifest: &Manifest, changed: bool) -> Published {
     }
 }
 
-/// Removes an empty folder at the path of a file. A folder with contents is not removed; writing the file then returns
-/// an error.
+/// Removes an empty folder at the path of a file. A folder with contents is not removed, so writing the file then
+/// returns an error.
 pub(super) fn clear_folder(path: &Path) {
     let _ = fs::remove_dir(path);
 }

@@ -1,15 +1,16 @@
 //! The normal form of a name, and the comparison of two normal forms word by word.
 //!
-//! Two names may denote the same thing only if they have the same words, apart from order, plural, a usual abbreviation
-//! and a misspelling. Numbers and versions count as words. All similarities in [`super::entities`] apply within this
-//! limit, because "Redis 6" and "Redis 7", or "api server" and "api gateway", are near each other by every measure.
+//! Two names may refer to the same thing only if they have the same words, apart from order, plural, a usual
+//! abbreviation and a misspelling. Numbers and versions count as words. All similarities in [`super::entities`] apply
+//! only within this limit, because "Redis 6" and "Redis 7", or "api server" and "api gateway", are similar by every
+//! measure.
 
 use std::borrow::Cow;
 
 use crate::memory::{Entity, EntityType};
 use crate::text::{folded, rarity, term_of};
 
-/// Other usual names of widely known things, in normal form, each with the form that replaces it.
+/// Other usual names of well-known things in normal form, each with the form that replaces it.
 const WELL_KNOWN: [(&str, &str); 24] = [
     ("amazonwebservice", "aws"),
     ("continuousintegration", "ci"),
@@ -75,7 +76,7 @@ const ABBREVIATIONS: [(&str, &str); 34] = [
     ("var", "variable"),
 ];
 
-/// Words that have no meaning of their own in a name.
+/// Words that have no separate meaning in a name.
 const FILLERS: [&str; 7] = ["a", "an", "for", "in", "of", "our", "the"];
 
 /// Minimum number of letters in a word whose misspellings are recognised.
@@ -118,7 +119,7 @@ impl NormalName {
             }
             words
         };
-        // The parts of `MongoDB` are not expanded as abbreviations, but count as words in a comparison.
+        // The parts of a name such as `MongoDB` are not expanded as abbreviations, but count as words in a comparison.
         let plain = take(false);
         let mut key = joined(&plain);
         let is_plain = !name.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
@@ -137,7 +138,7 @@ impl NormalName {
         Self { key, words, is_exact }
     }
 
-    /// Returns a key that is equal for all names which [`Self::may_be`] may accept: the first letter of each word, and
+    /// Returns a key that is equal for all names that [`Self::may_be`] may accept: the first letter of each word, and
     /// all numbers.
     pub(super) fn block(&self) -> String {
         let mut block = String::new();
@@ -156,7 +157,7 @@ impl NormalName {
         if self.is_exact || other.is_exact || self.words.len() != other.words.len() {
             return false;
         }
-        // Both lists are sorted, so words that only one of them contains are found in a single pass.
+        // Both lists are sorted, so one pass finds the words that only one of them contains.
         let (mut ours, mut theirs) = (None, None);
         let (mut one, mut two) = (self.words.iter().peekable(), other.words.iter().peekable());
         loop {
@@ -189,8 +190,8 @@ pub(super) fn has_digit(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Splits a name into words in lower case at signs. If `humps`, also splits before capitals and between letters and
-/// digits. `1.38` is one word.
+/// Splits a name into words in lower case, at punctuation. If `humps` is true, also splits before capitals and between
+/// letters and digits. `1.38` is one word.
 pub(super) fn split(name: &str, humps: bool) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
@@ -199,7 +200,7 @@ pub(super) fn split(name: &str, humps: bool) -> Vec<String> {
         let after = chars.get(at + 1).copied();
         let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         let is_inner = c == '.' && is_digit(before) && is_digit(after)
-            // The signs in C++ and C# belong to the names.
+            // The signs in C++ and C# are part of the names.
             || matches!(c, '+' | '#') && before.is_some_and(|c| c.is_alphanumeric() || c == '+');
         if !c.is_alphanumeric() && !is_inner {
             // An apostrophe does not end a word.
@@ -241,7 +242,7 @@ fn joined(words: &[String]) -> String {
     key
 }
 
-/// Returns the usual form of a word, which is the full word for an abbreviation, and the singular.
+/// Returns the usual form of a word: the full word for an abbreviation, in the singular.
 fn usual(word: &str) -> String {
     if let Some(version) =
         word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -265,7 +266,7 @@ fn singular(word: &str) -> String {
         _ if is_plural => &word[..word.len() - 1],
         _ => word,
     };
-    // The singular of "caches" ends in e, that of "batches" does not.
+    // The singular of "caches" ends with e, that of "batches" does not.
     let has_e = ["che", "she", "xe", "sse"].iter().any(|end| stem.ends_with(end));
     (if has_e { &stem[..stem.len() - 1] } else { stem }).to_owned()
 }
@@ -296,7 +297,7 @@ fn is_misspelt(one: &str, other: &str) -> bool {
                 && long[first + 1] == short[first];
             is_inner && (differing == 1 || is_swap)
         }
-        // At the end, a repeated letter or an e may also be missing.
+        // At the end, a doubled letter or an e may also be missing.
         false => differing <= 1 && first > 0 && (last > 0 || ends_twice_or_with_e(long)),
     };
     let (one, other) = (term_of(one), term_of(other));
