@@ -14,7 +14,8 @@ pub const RELATION_FORM: &str = "\"KIND ID\", such as \"refines k3v9qa\"";
 
 /// Parses a fact: subject, predicate and object, and optionally the times from and until which it is true.
 ///
-/// # Errors A message that describes the problem.
+/// # Errors
+/// A message that describes the problem.
 pub fn fact(text: &str, now: Timestamp) -> Result<Fact, String> {
     let parts: Vec<&str> = text.split('|').map(str::trim).collect();
     let (parts, span) = match parts[..] {
@@ -69,7 +70,8 @@ pub fn put_fact(memory: &mut Memory, fact: &Fact) {
 
 /// Parses a relation: the normal form of its kind, and the id of the other memory as typed.
 ///
-/// # Errors A message that describes the problem.
+/// # Errors
+/// A message that describes the problem.
 pub fn relation(text: &str) -> Result<(String, String), String> {
     let (kind, id) =
         text.trim().rsplit_once(char::is_whitespace).ok_or("it has a kind and an id")?;

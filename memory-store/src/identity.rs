@@ -211,7 +211,8 @@ pub fn turns_kept_until(dirs: &UserDirs, project: ProjectId) -> Result<Timestamp
 
 /// Removes the restrictions on other people's commits that an older version recorded. Returns whether there were any.
 ///
-/// # Errors If the record cannot be read or written.
+/// # Errors
+/// If the record cannot be read or written.
 pub fn drop_limits(dirs: &UserDirs, project: ProjectId) -> Result<bool> {
     let path = dirs.project(project);
     if Identity::read(&path)?.is_none_or(|identity| identity.authors.is_none()) {

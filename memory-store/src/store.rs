@@ -216,8 +216,9 @@ impl Store {
 
     /// Returns the redactor for text that the caller is about to write.
     ///
-    /// # Errors If the files are committed and the user's redaction settings could not be read completely. Files for
-    /// other people are not written under a partial policy.
+    /// # Errors
+    /// If the files are committed and the user's redaction settings could not be read completely. Files for other
+    /// people are not written under a partial policy.
     pub fn redactor_for_writing(&self, settings: &Settings) -> Result<Redactor> {
         match (&self.root, &settings.redact.broken) {
             (Some(_), Some((path, message))) => Err(Error::Settings {
@@ -350,7 +351,8 @@ impl Store {
 
     /// Changes the memory in this file. No other file is read.
     ///
-    /// # Errors [`Error::NotFound`] if the file now contains another memory. Other errors if the file is missing or not
+    /// # Errors
+    /// [`Error::NotFound`] if the file now contains another memory. Other errors if the file is missing or not
     /// released.
     pub fn edit_at(
         &self,
@@ -373,7 +375,8 @@ impl Store {
     /// there is one. A file that other people read must not name a memory that they do not have. If the newer memory is
     /// in another folder, this file therefore stays unchanged, and only the newer memory contains the link.
     ///
-    /// # Errors See [`Store::edit_at`].
+    /// # Errors
+    /// See [`Store::edit_at`].
     pub fn supersede(
         &self,
         path: &Path,
@@ -581,8 +584,9 @@ impl Store {
     /// until a review accepts the memory. The caller must check that git does not have the file, because other clones
     /// would keep a copy.
     ///
-    /// # Errors [`Error::NotFound`] if the folder of memory files contains no memory with this id. Other errors if the
-    /// file is not released or cannot be moved.
+    /// # Errors
+    /// [`Error::NotFound`] if the folder of memory files contains no memory with this id. Other errors if the file is
+    /// not released or cannot be moved.
     pub fn hold(&self, id: MemoryId) -> Result<Stored> {
         let _lock = self.lock()?;
         let is_it =
@@ -657,8 +661,9 @@ impl Store {
     /// Locks the project's files for a change. Waits for other writers, which take at most a second. Readers take no
     /// lock. The lock is released when the returned file is dropped.
     ///
-    /// # Errors [`Error::Newer`] if a later version of the program has written the store, the user's own store or the
-    /// memory folder. Other errors if the lock cannot be taken.
+    /// # Errors
+    /// [`Error::Newer`] if a later version of the program has written the store, the user's own store or the memory
+    /// folder. Other errors if the lock cannot be taken.
     pub(crate) fn lock(&self) -> Result<File> {
         format_version::check_user(&self.dirs)?;
         let lock = stored::lock_within(&self.home, self.lock_wait)?;

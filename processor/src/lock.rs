@@ -35,8 +35,9 @@ pub enum Busy {
 impl Lock {
     /// Takes the lock of a project. Returns `None` in the same cases as [`Self::take`].
     ///
-    /// # Errors If a later version of the program has written the project's private state or the user's own state. No
-    /// change is allowed then.
+    /// # Errors
+    /// If a later version of the program has written the project's private state or the user's own state. No change is
+    /// allowed then.
     pub fn of_project(dirs: &UserDirs, home: &ProjectDir, busy: Busy) -> Result<Option<Self>> {
         // The version is checked before taking the lock, so that nothing is written, and again afterwards, because a
         // later version may have held the lock until then.

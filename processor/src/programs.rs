@@ -16,7 +16,8 @@ const NO_FOLDER: &str = "/dev/null";
 /// Removes entries that are not absolute from this process's `PATH`. Child processes inherit the result. Therefore
 /// neither this process nor the `#!/usr/bin/env` line of a script finds a program in a project.
 ///
-/// # Safety No other thread of the process may be running, so this must be called first in `main`.
+/// # Safety
+/// No other thread of the process may be running, so this must be called first in `main`.
 pub unsafe fn keep_absolute_folders() {
     #[expect(clippy::disallowed_methods, reason = "the environment is made safe before it is read")]
     let path = std::env::var_os(VARIABLE);

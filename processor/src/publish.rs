@@ -89,7 +89,8 @@ pub fn user(publication: &Publication<'_>, known: &GivenTexts) -> Result<Listing
 /// Publishes the memories of a working tree, and the user's own memories, if they have no index yet. The index contains
 /// words, and vectors of the token table if it is installed. The next sync adds the rest.
 ///
-/// # Errors If files cannot be read, or the index cannot be written.
+/// # Errors
+/// If files cannot be read, or the index cannot be written.
 pub fn missing(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<()> {
     let is_missing = |folder: &Path| !matches!(Index::open(folder), Ok(Some(_)));
     // The stamp is taken before the settings are read, so that later readers detect a change of the file between the

@@ -8,7 +8,8 @@ use crate::redact::{PLACEHOLDER_OPEN, Redactor};
 impl MemoryFile {
     /// Redacts the secrets in the file and returns their number. All other text is unchanged.
     ///
-    /// # Errors If the file would not be a valid memory without its secrets. The file is then unchanged.
+    /// # Errors
+    /// If the file would not be a valid memory without its secrets. The file is then unchanged.
     pub(crate) fn redact(&mut self, redactor: &Redactor) -> Result<usize> {
         let mut file = self.clone();
         let mut memory = file.memory.clone();

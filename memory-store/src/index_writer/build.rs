@@ -520,7 +520,8 @@ pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
 /// available ones of the transformer, or builds the graph of a large segment. Returns whether there was a step to run.
 /// The caller repeats the call until it returns false.
 ///
-/// # Errors If the index in `dir` cannot be read or written.
+/// # Errors
+/// If the index in `dir` cannot be read or written.
 pub fn settle(
     dir: &Path,
     vectors: Option<&dyn Vectors>,

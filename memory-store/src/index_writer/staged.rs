@@ -80,8 +80,9 @@ impl Staged {
 
     /// Returns the segments for the generation after `old`.
     ///
-    /// # Errors If another process has published since: its generation may have other passages, and it has removed the
-    /// files that its manifest does not name.
+    /// # Errors
+    /// If another process has published since: its generation may have other passages, and it has removed the files
+    /// that its manifest does not name.
     pub(super) fn segments(&self, old: Option<&Manifest>) -> Result<Vec<SegmentRef>> {
         if self.base.is_some() && self.base != old.map(|old| old.generation) {
             return Err(format::damaged(

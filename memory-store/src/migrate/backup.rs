@@ -110,6 +110,9 @@ pub(super) struct Backup {
 
 impl Backup {
     /// Returns the backup of a killed run of this store, if there is one.
+    ///
+    /// # Errors
+    /// If the manifest cannot be read.
     pub(super) fn unfinished(site: &Site) -> Result<Option<Self>> {
         let path = unfinished_path(site);
         if fs::symlink_metadata(&path).is_err() {

@@ -70,8 +70,9 @@ impl fmt::Display for Migrated {
 
 /// Runs the due steps of a store, and removes its old backups. Returns `None` if no step is due.
 ///
-/// # Errors [`Error::Newer`] for a format that this program does not support. If a step fails, its changes are reverted
-/// and its error is returned.
+/// # Errors
+/// [`Error::Newer`] for a format that this program does not support. If a step fails, its changes are reverted and its
+/// error is returned.
 pub fn bring_up_to_date(site: &Site, now: Timestamp) -> Result<Option<Migrated>> {
     run(site, &ALL, now, usize::MAX)
 }
@@ -315,6 +316,9 @@ impl<'a> MigrationRun<'a> {
 
 /// Restores the files in a backup of a store, including the version file. A file that changed after the run is restored
 /// only if the program itself changed it. The next sync by this program migrates the store again.
+///
+/// # Errors
+/// If no finished backup has this name, or a file cannot be written.
 pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<RestoredFiles> {
     let backup = backup::find(site, name)?;
     let _lock = stored::lock(&site.home)?;
@@ -345,6 +349,9 @@ pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<RestoredFiles>
 
 /// Adds a line about an unnumbered step of a sync to the log of a project's private state. Such a step depends on the
 /// state of git and does not change the format of the store.
+///
+/// # Errors
+/// If the format cannot be read, or the log cannot be written.
 pub fn note_step(site: &Site, name: &str, files: usize, now: Timestamp) -> Result<()> {
     let format = site.version()?.number;
     let line = MigrationLine {

@@ -119,7 +119,8 @@ impl Site {
 
     /// Returns the folder below which no symbolic link on the path to a file is followed.
     ///
-    /// # Errors If migrations of this store may not change the file.
+    /// # Errors
+    /// If migrations of this store may not change the file.
     pub(super) fn bound(&self, path: &Path) -> Result<&Path> {
         let own = path.starts_with(&self.home.folder).then_some(&self.home.folder);
         let is_settings = self.kind == StoreKind::User && *path == self.dirs.config_file();

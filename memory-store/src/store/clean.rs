@@ -51,7 +51,8 @@ impl Store {
     /// If `committed` is given, memories that a person owns are not changed. Their texts in the ledger are not changed
     /// either, because the ledger restores these files if git removes them.
     ///
-    /// # Errors If the ledger cannot be read or written.
+    /// # Errors
+    /// If the ledger cannot be read or written.
     pub fn clean(
         &self,
         redactor: &Redactor,
@@ -100,7 +101,8 @@ impl Store {
     /// Returns the changes that `redactor` would make to memory files that a person owns. Files that would be invalid
     /// after the redaction are omitted.
     ///
-    /// # Errors If the ledger cannot be read.
+    /// # Errors
+    /// If the ledger cannot be read.
     pub fn proposals(
         &self,
         redactor: &Redactor,
@@ -127,7 +129,8 @@ impl Store {
     /// Redacts a file as proposed, after the person agreed. The person still owns the file. Returns the memory after
     /// the change, or `None` if the file no longer has the text that was shown to the person.
     ///
-    /// # Errors If files cannot be read or written.
+    /// # Errors
+    /// If files cannot be read or written.
     pub fn make(&self, proposal: &Proposal, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let path = &proposal.stored.path;

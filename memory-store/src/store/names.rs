@@ -40,8 +40,8 @@ impl Store {
 
     /// Changes the names. The text of the file is redacted by `redactor`. Returns false if nothing changes.
     ///
-    /// # Errors If a line is invalid, the names are not released, a name resembles a secret, or the file cannot be
-    /// written.
+    /// # Errors
+    /// If a line is invalid, the names are not released, a name resembles a secret, or the file cannot be written.
     pub fn change_names(
         &self,
         redactor: &Redactor,
@@ -76,7 +76,8 @@ impl Store {
 
     /// Releases the present `entities.toml` from the repository.
     ///
-    /// # Errors If the file cannot be read, or the release cannot be recorded.
+    /// # Errors
+    /// If the file cannot be read, or the release cannot be recorded.
     pub fn release_names(&self) -> Result<()> {
         let text = self.read_names(&self.names_file())?;
         text.map_or(Ok(()), |text| self.note_released(&text))

@@ -43,8 +43,9 @@ struct NewFile {
 impl Store {
     /// Reads the memory in this file.
     ///
-    /// # Errors [`Error::NotFound`] if the file now contains another memory or is outside of the store. Other errors if
-    /// the file is missing.
+    /// # Errors
+    /// [`Error::NotFound`] if the file now contains another memory or is outside of the store. Other errors if the file
+    /// is missing.
     pub fn read_one(&self, path: &Path, id: MemoryId) -> Result<Stored> {
         let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
         let stored = if is_here { Some(stored::read(path)?.stored) } else { None };
@@ -307,7 +308,8 @@ impl Store {
     /// Archives the memory in this file like [`Store::forget`]. Does not search for copies that a person made since the
     /// last sync; the command `forget` finds them.
     ///
-    /// # Errors See [`Store::read_one`].
+    /// # Errors
+    /// See [`Store::read_one`].
     pub fn forget_one(
         &self,
         path: &Path,

@@ -56,7 +56,8 @@ impl Store {
     /// pinned, edited, kept or accepted it. A note by Claude becomes a person's only by one of these acts; a save or
     /// pin by Claude does not count. Commits after the last sync are not considered.
     ///
-    /// # Errors If the ledger cannot be read.
+    /// # Errors
+    /// If the ledger cannot be read.
     pub fn is_persons(&self, stored: &Stored) -> Result<bool> {
         let lookup = Lookup::new(&self.home);
         let Some(entry) = lookup.entry(stored.memory.id)? else {
@@ -83,7 +84,8 @@ impl Store {
     /// Records that Claude requested a change to one of the user's memories. The change is pending until the user
     /// decides.
     ///
-    /// # Errors If the ledger cannot be written.
+    /// # Errors
+    /// If the ledger cannot be written.
     pub fn ask(&self, change: PendingChange) -> Result<()> {
         let _lock = self.lock()?;
         self.announce(&change)?;
@@ -172,7 +174,8 @@ impl Store {
     /// Records the files that tool calls wrote. If `is_settled`, the files in `others` count as a person's from now on.
     /// If a tool call changed one of the user's memories, its former text stays valid.
     ///
-    /// # Errors If the ledger or a file cannot be written.
+    /// # Errors
+    /// If the ledger or a file cannot be written.
     pub fn note_written(
         &self,
         written: &[Written],
@@ -208,7 +211,8 @@ impl Store {
     /// Records that a tool call removed a memory file from the user's own store, and writes the file again. For a
     /// project, reconciliation does this. Does nothing if the ledger does not contain the text of the file.
     ///
-    /// # Errors If the ledger or the file cannot be written.
+    /// # Errors
+    /// If the ledger or the file cannot be written.
     pub fn write_removed(&self, change: PendingChange, name: &Path) -> Result<()> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
@@ -223,7 +227,8 @@ impl Store {
 
     /// Replaces one of the user's memories by a note by Claude, after the user agreed.
     ///
-    /// # Errors See [`Store::edit_at`].
+    /// # Errors
+    /// See [`Store::edit_at`].
     pub fn agree_to_replace(
         &self,
         older: &Stored,
@@ -244,7 +249,8 @@ impl Store {
 
     /// Records that the present text of a file that Claude wrote is now a person's.
     ///
-    /// # Errors If the file's text has changed, or the ledger cannot be written.
+    /// # Errors
+    /// If the file's text has changed, or the ledger cannot be written.
     pub fn confirm_written(&self, stored: &Stored) -> Result<()> {
         let _lock = self.lock()?;
         let read = self.unchanged(stored)?;
@@ -258,7 +264,8 @@ impl Store {
     /// Writes the former text of a memory to the file that Claude changed. Returns `false` if the ledger does not
     /// contain the former text.
     ///
-    /// # Errors If the file's text has changed, or a file cannot be written.
+    /// # Errors
+    /// If the file's text has changed, or a file cannot be written.
     pub fn restore_former_text(&self, stored: &Stored, redactor: &Redactor) -> Result<bool> {
         let _lock = self.lock()?;
         self.unchanged(stored)?;

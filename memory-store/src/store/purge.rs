@@ -90,7 +90,8 @@ impl Store {
     /// Removes purged evidence from the ledger and from memories that a person changed or wrote. Also returns the
     /// memories that the next reconciliation removes.
     ///
-    /// # Errors If the ledger cannot be read or written.
+    /// # Errors
+    /// If the ledger cannot be read or written.
     pub fn unlearn(&self, gone: &Gone<'_>) -> Result<Unlearned> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;

@@ -58,7 +58,8 @@ impl Store {
     /// Reads the state of memories, and of the memories that they supersede or that supersede them. A decision changes
     /// both.
     ///
-    /// # Errors If a file or the ledger cannot be read.
+    /// # Errors
+    /// If a file or the ledger cannot be read.
     pub fn state_of(&self, ids: &[MemoryId]) -> Result<MemoryState> {
         let mut all: BTreeSet<MemoryId> = ids.iter().copied().collect();
         for stored in self.files() {
@@ -111,7 +112,8 @@ impl Store {
 
     /// Reverts a decision, given the states before and after it. Changes nothing if a file changed after the decision.
     ///
-    /// # Errors If a file changed after the decision, or cannot be written.
+    /// # Errors
+    /// If a file changed after the decision, or cannot be written.
     pub fn put_back(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
         let lock = self.lock()?;
         let differing = before.differing(after);

@@ -89,7 +89,8 @@ impl FileOrigins {
 /// Releases the present texts of memories. They then count as texts of this machine. Memories that resemble
 /// instructions remain withheld.
 ///
-/// # Errors If the ledger cannot be written.
+/// # Errors
+/// If the ledger cannot be written.
 pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
     let _lock = lock(&store.home)?;
     Ledger::open(&store.home)?.own(released.iter().flat_map(|stored| hashes(stored)))
@@ -98,7 +99,8 @@ pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
 /// Lists the memory files of a store that may be from the repository: their texts were not written on this machine and
 /// not recorded before. Drafts are private and therefore omitted.
 ///
-/// # Errors If the ledger cannot be read.
+/// # Errors
+/// If the ledger cannot be read.
 pub fn unknown(store: &Store) -> Result<Vec<Stored>> {
     let mut files = unseen(store)?;
     files.retain(|stored| stored.path.starts_with(&store.folder));

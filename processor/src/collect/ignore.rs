@@ -26,8 +26,9 @@ impl Ignore {
     /// Compiles globs relative to the root. `*` and `?` match within a folder, and `**` matches across folders. A glob
     /// that names a folder covers its whole content. A glob that cannot be parsed is matched literally.
     ///
-    /// # Errors If there are too many globs, or if they are too long to be compiled. Collecting must then stop, because
-    /// it would archive content that a person excluded.
+    /// # Errors
+    /// If there are too many globs, or if they are too long to be compiled. Collecting must then stop, because it would
+    /// archive content that a person excluded.
     pub fn new(globs: &[String]) -> Result<Self> {
         let patterns: Vec<String> =
             globs.iter().filter(|glob| !glob.trim().is_empty()).map(|glob| pattern(glob)).collect();

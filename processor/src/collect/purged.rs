@@ -31,7 +31,8 @@ impl Purged {
     /// Reads the list of a project, or its copy if the list is damaged. Without a list, all purged data would be read
     /// again.
     ///
-    /// # Errors If the list is damaged and there is no intact copy.
+    /// # Errors
+    /// If the list is damaged and there is no intact copy.
     pub fn read(home: &ProjectDir) -> Result<Self> {
         let list = path(home);
         let read = read_checked(&list);

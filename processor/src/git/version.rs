@@ -44,7 +44,8 @@ pub(super) fn is_enough() -> bool {
 
 /// Checks git and returns its version.
 ///
-/// # Errors A message for a person, if git cannot be run or is too old.
+/// # Errors
+/// A message for a person, if git cannot be run or is too old.
 pub fn check() -> Result<String, String> {
     let least = GitVersion::LEAST;
     match found() {

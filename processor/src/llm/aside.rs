@@ -89,7 +89,8 @@ pub fn retries(folder: &Path) -> u32 {
 /// Makes the next sync send the questions again that were kept aside. Returns their number. Waits until a running sync
 /// has ended, because it may record failures.
 ///
-/// # Errors If a later version of the program has written the project's private state, or the file cannot be written.
+/// # Errors
+/// If a later version of the program has written the project's private state, or the file cannot be written.
 pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
     format_version::check_private(home)?;
     let Some(_lock) = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))? else {

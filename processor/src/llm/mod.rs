@@ -634,7 +634,8 @@ fn parts(shown: &str) -> Vec<String> {
 /// variable `OLLAMA_HOST`, or else is this machine's. `None` if there is no answer. No user data is sent, but another
 /// machine can observe the request.
 ///
-/// # Errors If the server is on another machine and not in `consented_hosts`. It is not queried then.
+/// # Errors
+/// If the server is on another machine and not in `consented_hosts`. It is not queried then.
 pub fn probe(
     host: &str,
     variable: Option<&str>,

@@ -61,7 +61,8 @@ impl LanguageModel {
     /// Removes drafts of a session that are no longer valid at its end. A rejected attempt becomes a failed approach.
     /// `earlier` contains the indexes of the drafts whose answers are based on another end.
     ///
-    /// # Errors If there is no answer. All drafts are kept then.
+    /// # Errors
+    /// If there is no answer. All drafts are kept then.
     pub(super) fn check(
         &mut self,
         drafts: &mut Vec<Draft>,

@@ -18,7 +18,8 @@ pub(crate) struct PreparedSync {
 /// Checks the working trees of a project against the state that a person trusted, and migrates the stores that a sync
 /// writes to the formats of this program. The caller must hold the project's lock.
 ///
-/// # Errors If a later version of the program has written a store, or a migration failed and was reverted.
+/// # Errors
+/// If a later version of the program has written a store, or a migration failed and was reverted.
 pub(crate) fn prepare(options: &SyncOptions<'_>, _lock: &Lock) -> Result<PreparedSync> {
     let (dirs, tree) = (options.dirs, options.tree);
     trees::adopt(dirs, tree.project, &tree.root)?;

@@ -156,7 +156,8 @@ pub fn purge(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<Option<Pur
 
 /// Returns the effects that a purge would have, without changing anything.
 ///
-/// # Errors With [`Unclear`] if the id does not identify exactly one session.
+/// # Errors
+/// With [`Unclear`] if the id does not identify exactly one session.
 pub fn preview(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<PurgePreview> {
     let mut purge = PurgeRun::begin(options.dirs.project(options.tree.project))?;
     if let Some(why) = purge.archive.unlisted_packs().into_iter().next() {

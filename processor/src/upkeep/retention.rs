@@ -115,7 +115,8 @@ pub struct OldSessions {
 impl OldSessions {
     /// Finds such sessions among `transcripts`; `None` if there are none, or if the user has decided to keep them.
     ///
-    /// # Errors If the project's record cannot be read.
+    /// # Errors
+    /// If the project's record cannot be read.
     pub fn look(
         dirs: &UserDirs,
         project: ProjectId,

@@ -103,7 +103,8 @@ impl KeySet {
 
     /// Returns whether any session may contain a key. If the result is false, no session contains it.
     ///
-    /// # Errors If the block of the key cannot be read or is damaged.
+    /// # Errors
+    /// If the block of the key cannot be read or is damaged.
     pub fn may_hold(&self, key: u64) -> Result<bool> {
         let block = self.block(key)?;
         Ok(bits(key).all(|bit| block[(bit / 8) as usize] & 1 << (bit % 8) != 0))

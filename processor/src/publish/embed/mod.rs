@@ -95,7 +95,8 @@ impl Embedding {
 
     /// Checks whether the transformer exists, before texts are read for it.
     ///
-    /// # Errors If the transformer does not exist.
+    /// # Errors
+    /// If the transformer does not exist.
     pub fn find_transformer(&self) -> Result<()> {
         let path = self.models.join(EmbedderModel::read(&self.models)?.transformer);
         std::fs::metadata(&path).map(drop).with_context(|| path.display().to_string())
@@ -103,7 +104,8 @@ impl Embedding {
 
     /// Opens the cache of turns, which may be large.
     ///
-    /// # Errors If the cache cannot be read or written.
+    /// # Errors
+    /// If the cache cannot be read or written.
     pub fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
             let path = self.caches.join(TURNS);
@@ -151,7 +153,8 @@ impl Embedding {
     /// Embeds new texts with the transformer, memories first, until the time limit. Returns the number of embedded
     /// texts.
     ///
-    /// # Errors If the transformer cannot be read, or a cache cannot be written.
+    /// # Errors
+    /// If the transformer cannot be read, or a cache cannot be written.
     pub fn learn(
         &mut self,
         texts: &EmbeddedTexts,
