@@ -661,7 +661,7 @@ mod tests {
             let found = Tree::find(&home.dirs, &tree.root);
             assert!(found.is_none_or(|found| found.project == tree.project), "bit {at}");
         }
-        // If a person trusts it again, it is the same project.
+        // If a person trusts the tree again, it belongs to the same project.
         std::fs::write(&path, []).unwrap();
         let again = home.init(&home.observed("work", &["r"], &[]), 9);
         assert_eq!((again.project, &std::fs::read(&path).unwrap()), (tree.project, &sound));

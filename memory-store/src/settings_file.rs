@@ -206,7 +206,7 @@ impl Loaded {
                     self.warn(path, &name, message);
                 }
                 Err(message) => {
-                    // If a part of the value is valid, this part applies.
+                    // `set` has applied the strictest value or the valid part, so this file is the origin of the value.
                     if GUARDED.contains(&key.name) {
                         self.origins.push((key.name, path.to_owned()));
                     }

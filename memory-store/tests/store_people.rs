@@ -365,7 +365,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     assert_eq!(given(&store).0, [own]);
 }
 
-/// Returns whether a file counts as from the repository after a reconciliation that observed no pull.
+/// Reconciles without an observed pull, and returns whether a file then counts as from the repository.
 fn is_from_repository(home: &Home, path: &Path) -> bool {
     let store = home.store();
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];

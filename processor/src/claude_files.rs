@@ -1,4 +1,4 @@
-//! Search for memory files that Claude's tool calls wrote or removed without our programs.
+//! Search for memory files that Claude's tool calls wrote or removed without this program.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

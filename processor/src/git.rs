@@ -701,7 +701,7 @@ mod tests {
         }
     }
 
-    /// Asserts that a program has not run, and that it runs when git is called without our options.
+    /// Asserts that a program has not run, and that it runs when git is called without the options of this module.
     fn assert_a_plain_git_runs_it(root: &Path, ran: &Path) {
         assert!(!ran.exists());
         assert!(command(root).args(["status", "--short"]).output().unwrap().status.success());

@@ -267,7 +267,7 @@ fn a_secret_that_becomes_known_goes_from_packs() {
     assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
     let clean = loaded(&sealed);
     assert_eq!(clean.len(), SESSIONS as usize + 2);
-    // A backup is restored, next to the clean pack and instead of it.
+    // A backup of the pack is restored, first next to the clean pack, then instead of the clean pack.
     for is_alone in [false, true] {
         if is_alone {
             restore(&sealed, &backup);
@@ -286,7 +286,7 @@ fn an_audit_looks_into_packs_and_cleans_them() {
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
     let archive = archive(&sealed);
     let text = serde_json::to_string(&archive.load("s4").unwrap().unwrap().records).unwrap();
-    // The session as stored by a version without this rule.
+    // Stores the session with a token, as a version without this redaction rule did.
     let mut file = archive.load("s4").unwrap().unwrap();
     let text = text.replace("dropped its buffer", &token);
     assert!(text.contains(&token));

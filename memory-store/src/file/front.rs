@@ -1,4 +1,4 @@
-//! Conversion of a memory to front matter: our keys, their order, and the omission of defaults.
+//! Conversion of a memory to front matter: the program's keys, their order, and the omission of defaults.
 
 use serde::{Serialize, Serializer};
 
@@ -10,7 +10,7 @@ use crate::memory::{
 };
 use crate::time::Timestamp;
 
-/// Our keys, in the order of writing.
+/// The program's keys, in the order in which they are written.
 pub(super) const KEYS: [&str; 25] = [
     "id",
     "kind",
@@ -39,7 +39,7 @@ pub(super) const KEYS: [&str; 25] = [
     "source",
 ];
 
-/// Returns our keys inside the value of one of [`KEYS`], or inside each of its entries.
+/// Returns the program's keys inside the value of one of [`KEYS`], or inside each entry of the value.
 pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
     match key {
         "source" => &["session", "turns", "said_by", "quote", "extractor"],

@@ -103,7 +103,7 @@ enum Within {
     Comment,
     /// A text of several lines, below a line with this indentation.
     Block(usize),
-    /// A key that is not ours.
+    /// A key that is not one of the program's.
     Foreign,
 }
 

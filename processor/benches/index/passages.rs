@@ -112,12 +112,12 @@ fn row(
     Ok(())
 }
 
-/// Way to search.
+/// Method of searching.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// Each segment separately.
+    /// Searches each segment separately.
     Alone(IndexSearch),
-    /// All segments in clusters, with this number of compared passages.
+    /// Searches all segments in clusters, and compares this number of passages.
     Clusters(u32),
 }
 

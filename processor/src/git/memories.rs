@@ -125,11 +125,11 @@ pub struct MergedText {
 /// Paths of the files with three versions of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Versions<'a> {
-    /// Our version.
+    /// Version of the current branch (git's "ours").
     pub ours: &'a Path,
     /// The common ancestor.
     pub base: &'a Path,
-    /// Their version.
+    /// Version of the merged branch (git's "theirs").
     pub theirs: &'a Path,
 }
 

@@ -51,7 +51,7 @@ const QUIET: [(&str, &str); 5] = [
     (mode::VARIABLE, "off"),
 ];
 
-/// Variables of Claude Code that are passed on: those for its folder and the model.
+/// Environment variables that are passed on to Claude Code: for its configuration folder, and for the model.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "ANTHROPIC_DEFAULT_HAIKU_MODEL"];
 
 /// Claude Code as a provider.

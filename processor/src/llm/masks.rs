@@ -28,7 +28,7 @@ pub struct Masked {
     pub text: String,
     /// Common ending of the masks.
     ending: String,
-    /// Each mask and its original.
+    /// Pairs of a mask and the text that it replaces.
     masks: Vec<(String, String)>,
 }
 

@@ -48,7 +48,7 @@ const LINES_TRIED: usize = 6;
 const LINE_CHARS_MAX: usize = 160;
 /// Maximum number of characters of a prompt that may be an answer.
 const ANSWER_CHARS_MAX: usize = CHARS_MAX / 2;
-/// Folder of our own memory files. Their text is not part of the conversation.
+/// Folder of the program's memory files. Their text is not part of the conversation.
 const OUR_FOLDER: &str = ".throughline/";
 
 /// Returns the passages of a session.

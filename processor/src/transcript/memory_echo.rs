@@ -2,10 +2,10 @@
 
 use memory_store::ProjectId;
 
-/// End of the name of our tool that saves memories and the outcome of a session.
+/// End of the name of this program's tool that saves memories and the outcome of a session.
 pub const REMEMBER: &str = "throughline__remember";
 
-/// Returns whether a tool belongs to a memory. Its output was stored for recall.
+/// Returns whether a tool belongs to a memory program. The tool's output was stored for recall.
 pub fn is_memory_tool(tool: &str) -> bool {
     let Some(tool) = tool.strip_prefix("mcp__") else { return false };
     let tool = tool.to_ascii_lowercase();
@@ -56,7 +56,7 @@ const RUNNERS: &[&str] = &[
     "zsh", "then", "do", "else", "if", "while", "!", "{",
 ];
 
-/// Returns whether a command line runs our own program, which prints memories.
+/// Returns whether a command line runs this program, which prints memories.
 fn runs_throughline(command: &str) -> bool {
     let apart = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
     command.split(apart).any(|simple| {
@@ -71,7 +71,7 @@ fn runs_throughline(command: &str) -> bool {
     })
 }
 
-/// Returns whether a command line reads such a file, or prints memories by our own program.
+/// Returns whether a command line reads a file with memories, or runs this program, which prints memories.
 pub fn reads_memory(command: &str) -> bool {
     runs_throughline(command) || names_memory(command)
 }

@@ -43,11 +43,11 @@ pub struct Growth {
 /// The first record of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartBeginning {
-    /// The uuid of its line.
+    /// The uuid of the record's line.
     pub uuid: String,
-    /// Its index among the records of that line.
+    /// Index of the record among the records of that line.
     pub part: u32,
-    /// Size in bytes of the records before it.
+    /// Size in bytes of the records before this record.
     pub before: u64,
 }
 

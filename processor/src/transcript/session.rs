@@ -50,7 +50,7 @@ pub struct Turn {
 pub struct Prompt {
     /// The text, without reminders and wrappers.
     pub text: String,
-    /// Its author.
+    /// Author of the prompt.
     pub by: PromptBy,
     /// Number of images attached to the prompt.
     pub images: u32,

@@ -39,7 +39,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns the limits from our own settings, or from Claude Code's settings if these have a shorter period.
+    /// Returns the limits from the program's settings, or from Claude Code's settings if these have a shorter period.
     pub fn of(settings: &Settings, dirs: &UserDirs, now: Timestamp) -> Self {
         Self {
             oldest: Age::of(settings, dirs).limit(now),

@@ -1,4 +1,4 @@
-//! Outcome of a session in Claude's words, which Claude passed to the tool `remember` at the end.
+//! Outcome of a session in the words that Claude passed to the tool `remember` at the end of the session.
 
 use serde::Deserialize;
 
