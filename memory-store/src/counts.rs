@@ -18,7 +18,7 @@ pub enum Standing {
     Held,
     /// The memory is past its `valid_until`.
     Expired,
-    /// Another memory supersedes this one, or a person rejected it.
+    /// Another memory supersedes this memory, or a person rejected it.
     Replaced,
 }
 

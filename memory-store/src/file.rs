@@ -80,7 +80,7 @@ impl MemoryFile {
         new_text(&normal_form(memory.clone()), Style::ALL[0]).ok()
     }
 
-    /// Changes the file in place so that it contains `memory`. Only those of our keys that changed are rewritten. If
+    /// Changes the file in place so that it contains `memory`. Only the program's keys that changed are rewritten. If
     /// other data would be lost, returns an error and changes nothing.
     pub fn set(&mut self, memory: &Memory) -> Result<()> {
         let memory = normal_form(memory.clone());

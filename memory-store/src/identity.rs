@@ -234,7 +234,7 @@ pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     })
 }
 
-/// Lists the projects of this machine by id, except those whose record cannot be read.
+/// Lists the projects of this machine by id, except projects whose record cannot be read.
 pub fn list(dirs: &UserDirs) -> Result<Vec<Known>> {
     let folder = dirs.data.join("projects");
     let entries = match std::fs::read_dir(&folder) {
@@ -665,7 +665,7 @@ mod tests {
         std::fs::write(&path, []).unwrap();
         let again = home.init(&home.observed("work", &["r"], &[]), 9);
         assert_eq!((again.project, &std::fs::read(&path).unwrap()), (tree.project, &sound));
-        // Without the folder's other record, it is recognised only by its history.
+        // Without the folder's other record, the tree is recognised only by its history.
         std::fs::write(&path, []).unwrap();
         std::fs::remove_dir_all(home.dirs.data.join("by-folder")).unwrap();
         assert_ne!(home.init(&home.observed("work", &["s"], &[]), 9).project, tree.project);

@@ -138,7 +138,7 @@ impl Ledger {
         self.entries.contains_key(&id) || self.tombstones.contains_key(&id)
     }
 
-    /// Returns the root of each working tree with its HEAD when it was last reconciled.
+    /// Returns the root of each working tree, with the HEAD of the tree at its last reconciliation.
     pub fn heads(&self) -> Vec<(PathBuf, String)> {
         let heads = self.seen.values();
         heads.filter_map(|seen| Some((seen.root.clone(), seen.head.clone()?))).collect()

@@ -164,7 +164,7 @@ fn processor_time() -> f64 {
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// The vectors of the table. If `is_better` is true, they are declared as those of the transformer.
+/// Vectors of the table. If `is_better` is true, they are declared as vectors of the transformer.
 struct Made {
     table: Table,
     is_better: bool,

@@ -443,7 +443,7 @@ impl Anchors {
         stale
     }
 
-    /// Anchors those stale memories again that a session relied on with success, and returns them.
+    /// Anchors stale memories again if a session relied on them with success. Returns these memories.
     fn confirm(
         &mut self,
         tree: &TreeDir,

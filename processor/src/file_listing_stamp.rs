@@ -16,7 +16,7 @@ pub fn of_file(path: &Path) -> String {
 /// Returns the stamps of all files in a folder and its subfolders. Links are not followed.
 pub fn of_folder(folder: &Path) -> String {
     let mut stamps = Vec::new();
-    // A folder that is a link is not a store. Nothing is read from it, so its files do not matter.
+    // A folder that is a link is not a store, and none of its files is read.
     if fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         collect(folder, LEVELS_MAX, &mut stamps);
     }

@@ -118,7 +118,7 @@ fn a_folder_that_was_just_made_is_looked_at_once_more() {
     let watching = Watching::begin(&sealed, &processor(&sealed), false);
     until("it looks once when it begins", || calls(&sealed) == 1);
     watching.waker.rescan();
-    // The first scan is finished after this time. If it is not, it finds the same change.
+    // The first scan usually ends within this time. A later first scan finds the same change.
     std::thread::sleep(Duration::from_millis(20));
     fs::write(&untold, eventful("s1", sealed.root(), 1).text()).unwrap();
     until("a new transcript", || memories(&sealed) > 0);

@@ -90,7 +90,7 @@ fn edit_front(
     Ok(edited)
 }
 
-/// Front matter as this program writes it, with its text.
+/// A value of the front matter as this program writes it, with the text of the front matter.
 struct WrittenValue {
     text: String,
     root: YamlNode,

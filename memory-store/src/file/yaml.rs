@@ -194,8 +194,8 @@ pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
 pub(super) enum Style {
     /// Long texts and texts of several lines are written as blocks, which are readable.
     Blocks,
-    /// Every text is on one line and quoted if necessary. This is for texts that a block cannot contain, such as those
-    /// with carriage returns.
+    /// Every text is on one line and quoted if necessary. This style is for texts that a block cannot contain, such as
+    /// texts with carriage returns.
     Quotes,
 }
 

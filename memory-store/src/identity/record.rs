@@ -25,7 +25,7 @@ pub enum Mode {
     /// In the repository's `.throughline/memories`, to be committed.
     #[default]
     Committed,
-    /// In the user's data directory.
+    /// The memories are in the user's data directory.
     Private,
 }
 

@@ -71,7 +71,7 @@ pub trait Graphs {
 
 /// Contents of a generation.
 pub struct Content<'a> {
-    /// Root of the working tree; paths of files below it are relative to it.
+    /// Root of the working tree. Paths of files below the root are stored relative to it.
     pub root: &'a Path,
     /// All memories. Archived and rejected ones are not indexed.
     pub memories: &'a [Stored],

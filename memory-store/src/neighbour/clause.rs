@@ -28,15 +28,15 @@ const FOUND_MIN: usize = 2;
 /// Relation of one clause to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClauseDifference {
-    /// Both clauses state the same.
+    /// Both clauses have the same content.
     Same,
-    /// The other clause states all of this clause, and more.
+    /// The other clause contains all of this clause, and more.
     Within,
-    /// This clause states all of the other one, and more.
+    /// This clause contains all of the other clause, and more.
     Covers,
     /// This clause gives another value for the same thing.
     OtherValue,
-    /// This clause negates the other one.
+    /// This clause negates the other clause.
     Opposite,
 }
 
@@ -370,8 +370,8 @@ fn order(small: &Clause, large: &Clause) -> Order {
     Order::Other
 }
 
-/// Returns whether, for a word such as "over" or "before", the words after it in one clause precede it in the other,
-/// and vice versa.
+/// Returns whether the two sides of a word such as "over" or "before" are swapped: the words that follow it in one
+/// clause precede it in the other clause, and vice versa.
 fn is_swapped(one: &Clause, other: &Clause) -> bool {
     let place = |clause: &Clause, key: &str| {
         let mut places = clause.words.iter().enumerate().filter(|(_, word)| word.key == key);

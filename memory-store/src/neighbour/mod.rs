@@ -42,11 +42,11 @@ const THING_WORDS_MIN: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Both statements state the same.
+    /// Both statements have the same content.
     Duplicate,
-    /// The older statement states all of the newer one, and more.
+    /// The older statement contains all of the newer statement, and more.
     Within,
-    /// The newer statement states all of the older one, and more.
+    /// The newer statement contains all of the older statement, and more.
     Covers,
     /// The words of the newer statement indicate that it replaces the older one.
     Update,

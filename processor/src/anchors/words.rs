@@ -47,9 +47,9 @@ pub struct Searched {
 /// Place of a name at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NamePlace {
-    /// In no file and in no path.
+    /// The text is in no file and in no path.
     Nowhere,
-    /// In the content of a file, or as a part of a path.
+    /// The text is in the content of a file, or is a part of a path.
     Text,
     /// The name is the path of this file, or the end of it.
     Path(String),

@@ -169,7 +169,7 @@ pub struct Archive {
     known_packs: Arc<Mutex<KnownPacks>>,
 }
 
-/// Sessions that one step has written or assembled, for later steps of the same run.
+/// Sessions that one step of a run has written or assembled, so that later steps need not read them.
 #[derive(Debug, Default)]
 struct KeptSessions {
     /// Each session with the length of its records.

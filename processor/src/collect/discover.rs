@@ -46,7 +46,7 @@ impl Transcript {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeenTranscript {
-    /// The inode. If it differs, the file is another one.
+    /// The inode. A different inode means that the path has another file.
     pub inode: u64,
     /// Position up to which the transcript was searched for working directories.
     pub looked: u64,

@@ -37,7 +37,7 @@ pub struct Remains {
     pub lost: bool,
 }
 
-/// Name extensions of the files: for expired sessions, and for lost ones.
+/// Name extensions of the files: for expired sessions, and for lost sessions.
 const ENDINGS: [&str; 2] = [".json", ".lost"];
 
 impl Remains {

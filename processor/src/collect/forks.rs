@@ -151,7 +151,7 @@ impl Ownership {
         keys.iter().all(|key| owners.owner(key.hash).is_none_or(|owner| owner == name))
     }
 
-    /// Returns whether another session contains any record of this one.
+    /// Returns whether another session contains any record of this session.
     pub fn shares(&self, name: &str) -> bool {
         self.sharing.contains_key(name)
     }

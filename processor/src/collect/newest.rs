@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// Applies `work` to all items, starting with the first ones. The results are in the order of the items.
+/// Applies `work` to all items in parallel, beginning with the first items. The results are in the order of the items.
 pub fn in_order<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take = |_| {

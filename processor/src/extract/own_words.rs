@@ -73,7 +73,7 @@ enum LineForm {
     List,
     /// Lines of a document, a chat, a log, a mail, a table or code.
     Formal,
-    /// Only material with marks.
+    /// Material with marks, and no other text.
     Marked,
 }
 

@@ -25,7 +25,7 @@ static HUNG: Mutex<HungGit> = Mutex::new(HungGit { since: BTreeMap::new(), kept:
 /// Repositories in which git hung.
 #[derive(Debug)]
 struct HungGit {
-    /// Time of the timeout, by the root of the call; `None` if this run has no file to store it.
+    /// Time of the last timeout, by the root at which git was called. `None` if this run has no file for the time.
     since: BTreeMap<PathBuf, Option<Timestamp>>,
     /// The file, and the time of this run.
     kept: Option<(PathBuf, Timestamp)>,

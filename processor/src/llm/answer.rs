@@ -43,7 +43,7 @@ pub struct ProposedMemory {
     pub quote: String,
     /// Importance in the model's judgement, 0 to 1.
     pub importance: f32,
-    /// Whether it applies beyond its session's task, in the model's judgement.
+    /// Whether the memory applies beyond the session's task, in the model's judgement.
     pub standing: bool,
     pub paths: Vec<String>,
     /// Likely queries for the memory.

@@ -19,7 +19,7 @@ use super::usage::Usage;
 
 /// Remedy if the connection is refused.
 const HINT: &str = "start the server, or correct `llm.host`";
-/// Maximum size of a response in bytes. At most a quarter of its text is read, and JSON makes it longer.
+/// Maximum size of a response in bytes. The answer's text is limited to a quarter of this size; JSON makes it longer.
 const CHAT_BYTES_MAX: usize = 1 << 20;
 /// Maximum size of a list of models in bytes.
 const MODELS_BYTES_MAX: usize = 1 << 20;

@@ -52,7 +52,7 @@ fn link(vectors: &[&Vector]) -> Vec<Vec<u32>> {
     let mut links = vec![Vec::new(); vectors.len()];
     let points = hnsw.get_point_indexation();
     for layer in 0..=usize::from(points.get_max_level_observed()) {
-        // The iterator returns the points whose highest layer is this one.
+        // The iterator returns the points whose highest layer is `layer`.
         for point in points.get_layer_iterator(layer) {
             // The lowest layer contains all nodes. A search with seeds needs only the lists of this layer.
             let mut lists = point.get_neighborhood_id();

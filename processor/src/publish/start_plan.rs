@@ -27,7 +27,7 @@ const COMMANDS_MAX: usize = 3;
 const WARNINGS_MAX: usize = 2;
 /// Minimum confidence of rules, decisions and warnings in the plan.
 const CONFIDENCE_MIN: f32 = 0.5;
-/// Minimum likeness of two memories from which on the second one is omitted as a repetition of the first.
+/// Minimum likeness of two memories for the second memory to be omitted as a repetition of the first.
 const SAME_LIKENESS: f32 = 0.6;
 /// Number of latest sessions. Files of their memories count as recently touched.
 const RECENT_SESSIONS: usize = 2;

@@ -100,7 +100,7 @@ fn projects_of(dirs: &UserDirs, path: &Path, from: u64) -> BTreeSet<ProjectId> {
 
 fn new_cwds(path: &Path, from: u64) -> io::Result<BTreeSet<String>> {
     let len = path.metadata()?.len();
-    // A shorter file is a different one, so it is read from its beginning.
+    // A shorter file is a different file, so it is read from the beginning.
     let from = if from > len { 0 } else { from };
     cwds_in(path, from.max(len.saturating_sub(NEW_BYTES_MAX)), NEW_BYTES_MAX)
 }

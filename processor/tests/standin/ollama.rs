@@ -1,5 +1,5 @@
 //! A stand-in for Ollama: the part of its HTTP interface that the processor uses, with its forms and errors, on a
-//! separate port. A function of the test generates the model's answers.
+//! separate port. A function that the test passes generates the model's answers.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

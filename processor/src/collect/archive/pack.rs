@@ -243,12 +243,12 @@ fn hash(text: &[u8]) -> String {
     blake3::hash(text).to_hex()[..2 * HASH_BYTES].to_owned()
 }
 
-/// Returns an error about bytes that differ from those that were written.
+/// Returns an error about bytes that differ from the bytes that were written.
 pub fn damage(what: &'static str) -> anyhow::Error {
     io::Error::new(ErrorKind::InvalidData, what).into()
 }
 
-/// Returns whether an error is about bytes that differ from those that were written.
+/// Returns whether an error is about bytes that differ from the bytes that were written.
 fn is_damage(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<io::Error>() {
         Some(error) => matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),

@@ -451,7 +451,7 @@ fn members_of(path: &Path) -> Result<Option<Vec<PackMember>>> {
     match open_file(path) {
         Ok(Some(mut file)) => pack::read_index(&mut file).map(Some),
         Ok(None) => Ok(None),
-        // If the path is a folder, it is not a pack, but it cannot be moved aside as a damaged one.
+        // A folder at the path is not a pack, but cannot be moved aside like a damaged pack.
         Err(error) => Err(io::Error::other(format!("{:#}", error.root_cause())).into()),
     }
 }

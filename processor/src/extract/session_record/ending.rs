@@ -34,7 +34,7 @@ pub fn answer_of(turn: &Turn) -> Option<String> {
     let units = units(last_text(turn)?);
     let tells = |text: &&str| count_words(text) > 0 && !asks(text);
     let whole = units.iter().map(|unit| unit.text.as_str()).find(tells);
-    // A short answer is in one unit with the question after it, so its first line is used.
+    // A short answer is in one unit with the question after it, so only the first line of the unit is used.
     let lines = || units.first().and_then(|unit: &MarkdownUnit| unit.text.lines().find(tells));
     whole.or_else(lines).map(|text| cut(text, TEXT_CHARS_MAX))
 }

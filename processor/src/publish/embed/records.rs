@@ -17,7 +17,7 @@ use memory_store::store::{Privacy, create_folder};
 
 /// Size in bytes of the header before the records. It contains the format and the source of the values.
 pub const HEADER: usize = 24;
-/// Size in bytes of a record without its value: the text's hash before the value, and a checksum after it.
+/// Size in bytes of a record without its value: the hash of the text and a checksum.
 const FRAME: usize = KEY + 4;
 /// Size in bytes of a text's hash.
 const KEY: usize = 16;

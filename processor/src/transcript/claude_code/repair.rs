@@ -29,7 +29,7 @@ fn surrogates(line: &[u8]) -> Cow<'_, [u8]> {
                 fixed[start + 2..start + 6].copy_from_slice(b"fffd");
                 at = start + 6;
             }
-            // For another escape, its second byte is skipped, because it may be a backslash.
+            // The second byte of any other escape is skipped, because that byte may be a backslash.
             Some(_) | None => at = (start + 2).min(line.len()),
         }
     }
