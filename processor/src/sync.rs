@@ -169,7 +169,7 @@ impl SyncRun<'_> {
                 self.state.published = self.fingerprint();
             }
             self.pack();
-            // Transcripts may have a new time but the same content.
+            // The state contains the times of transcripts, which may be new although the content is the same.
             self.state.write(&self.context.home)?;
             return Ok(self.report);
         }

@@ -31,8 +31,8 @@ impl Corpus {
         Ok(Self(lines))
     }
 
-    /// Returns the passage with this number. Consecutive passages belong to one session, `session` of them, and each
-    /// has some lines.
+    /// Returns the passage with this number. A session contains `session` consecutive passages, and each passage has
+    /// `lines` lines.
     pub fn passage(&self, number: u32, session: u32, lines: usize) -> Passage {
         Passage {
             session: format!("session {}", number / session),

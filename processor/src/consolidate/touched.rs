@@ -21,8 +21,8 @@ pub const NOTES_MAX: usize = 24;
 /// Maximum number of drafts that are compared with the work of one session. Drafts that share most with the work are
 /// used.
 const TOUCHED_MAX: usize = 2 * NOTES_MAX;
-/// A name that occurs in at least one of `COMMON_SHARE` drafts is common and does not count. This applies from
-/// `COMMON_FROM` drafts on.
+/// A name that occurs in more than one in `COMMON_SHARE` earlier drafts is common and does not count. This applies if
+/// there are at least `COMMON_FROM` earlier drafts.
 const COMMON_SHARE: usize = 4;
 const COMMON_FROM: usize = 16;
 /// Weight of the likeness to a commit, relative to the weight of a shared name.
