@@ -1,8 +1,8 @@
-//! Projects of this machine, their working trees, and the trust in these.
+//! Projects of this machine, their working trees, and the trust in these trees.
 //!
-//! A store is read only after a person ran `init` or `trust`. This is recorded in `by-path`, outside of the repository,
-//! so that no file in a repository can grant trust. A folder at a recorded path is accepted only while its tree
-//! fingerprint matches ([`crate::fs::tree_fingerprint`]), or after git has confirmed the folder ([`review`]).
+//! A store is read only after a person ran `init` or `trust`. The trust is recorded in `by-path`, outside of the
+//! repository, so that no file in a repository can grant trust. A folder at a recorded path is accepted only while its
+//! tree fingerprint matches ([`crate::fs::tree_fingerprint`]), or after git has confirmed the folder ([`review`]).
 
 mod observed;
 mod record;

@@ -1,10 +1,10 @@
 //! Search words of a text.
 //!
-//! With the feature `keywords`, the crate `keyword_extraction` scores words by RAKE. Its input is the words of our
-//! tokenizer, with code names replaced by plain words so that the crate does not split them. Each score is multiplied
-//! by the rarity of the word in technical text, because RAKE alone cannot distinguish common words from rare ones; nor
-//! can TF-IDF over the few sentences of one text. Without the feature, and for texts without a result, words are ranked
-//! by frequency and rarity.
+//! With the feature `keywords`, the crate `keyword_extraction` scores words by RAKE. Its input is the words of this
+//! crate's tokenizer, with code names replaced by plain words so that `keyword_extraction` does not split them. Each
+//! score is multiplied by the rarity of the word in technical text, because neither RAKE nor TF-IDF over the few
+//! sentences of one text distinguishes common words from rare words. Without the feature, and for texts without a
+//! result, words are ranked by frequency and rarity.
 
 #[cfg(feature = "keywords")]
 use memory_store_base::text::STOP_WORDS;

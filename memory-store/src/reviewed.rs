@@ -206,7 +206,7 @@ fn is_about(pair: &str, ids: &BTreeSet<MemoryId>) -> bool {
     pair.split(' ').any(|id| id.parse().is_ok_and(|id| ids.contains(&id)))
 }
 
-/// Returns a link as a line of [`Reviewed::proposed`].
+/// Returns a link in the form in which proposed links are stored.
 fn link_line(id: MemoryId, link: &Relation) -> String {
     format!("{id} {} {}", link.kind, link.to)
 }

@@ -261,10 +261,10 @@ impl Archive {
     }
 
     /// Unpacks packs that are damaged, and packs with a session that is also stored elsewhere. Sessions are stored
-    /// twice after a kill, after a backup was restored, and after a version without packs read transcripts again. All
-    /// packs are read for this, except those for which `believed` returns true. Each writer of sessions must call this
-    /// first: of two texts of a session, it would read one and replace both. Returns the packs that were kept aside,
-    /// and the errors of packs that cannot be read or unpacked now.
+    /// twice after a kill, after a backup was restored, and after a version without packs read transcripts again. Reads
+    /// all packs, except those for which `believed` returns true. Each writer of sessions must call this function
+    /// first. Otherwise, if a session has two texts, the writer would read one of them and replace both. Returns the
+    /// packs that were kept aside, and the errors of packs that cannot be read or unpacked now.
     pub fn take_stale_apart(
         &self,
         believed: impl Fn(&ArchiveEntry) -> bool,
