@@ -20,7 +20,7 @@ const INBOX_BYTES_MAX: u64 = 1 << 20;
 const RUN_NOTED_MS: i64 = 60_000;
 
 /// Records that a successful run processed the first `taken` bytes of the inbox. Writes nothing if the same is recorded
-/// already and the last run was less than [`RUN_NOTED_MS`] ago.
+/// already and the last run was less than `RUN_NOTED_MS` ago.
 pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp) -> Result<()> {
     let path = &state.progress;
     let before = Progress::read(path);

@@ -80,7 +80,7 @@ fn scan_until(line: &[u8], is_enough: impl Fn(&LineHead<'_>) -> bool) -> LineHea
 /// Maximum depth of nesting. The parser rejects a depth of 128.
 const DEPTH_MAX: u32 = 100;
 
-/// Returns the JSON with `null` instead of each value that is nested deeper than [`DEPTH_MAX`]. `None` if no value is
+/// Returns the JSON with `null` instead of each value that is nested deeper than `DEPTH_MAX`. `None` if no value is
 /// nested so deeply, or if the text ends inside such a value.
 pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
     let mut kept = Vec::new();
