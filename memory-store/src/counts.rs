@@ -1,4 +1,5 @@
-//! Counts of memories. Every view prints these counts, so that views cannot contradict each other.
+//! Counts of memories. Every command that prints numbers of memories uses these counts, so that outputs do not
+//! contradict each other.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub enum Standing {
     Held,
     /// The memory is past its `valid_until`.
     Expired,
-    /// Another memory supersedes this one, or a person rejected it.
+    /// Another memory supersedes this memory, or a person rejected it.
     Replaced,
 }
 
@@ -39,7 +40,7 @@ impl Standing {
     }
 }
 
-/// Counts of the memories of a project and its user. Each memory is in exactly one count, not including `by_kind`.
+/// Counts of the memories of a project and its user. Each memory is in exactly one of the counts except `by_kind`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryCounts {
     /// Memories in force, in the memory folder of the working tree.

@@ -1,21 +1,21 @@
-//! Facts and relations as people and models type them, each in a line: `cart | stored in | Redis | 2026-03-01..` and
+//! Facts and relations as typed by people and models, one per line: `cart | stored in | Redis | 2026-03-01..` and
 //! `refines k3v9qa`.
 
 use crate::memory::{Fact, Memory, Relation};
 use crate::recall::time_named;
 use crate::time::Timestamp;
 
-/// The form of a fact, for messages.
+/// Description of the form of a fact, for messages.
 pub const FACT_FORM: &str =
     "\"SUBJECT | PREDICATE | OBJECT\", and if it is not always true \" | 2026-03-01..2026-04-01\"";
 
-/// The form of a relation, for messages.
+/// Description of the form of a relation, for messages.
 pub const RELATION_FORM: &str = "\"KIND ID\", such as \"refines k3v9qa\"";
 
-/// Parses a fact: subject, predicate and object, and the time from and until which it is true.
+/// Parses a fact: subject, predicate and object, and optionally the times from and until which it is true.
 ///
 /// # Errors
-/// Returns the problem.
+/// A message that describes the problem.
 pub fn fact(text: &str, now: Timestamp) -> Result<Fact, String> {
     let parts: Vec<&str> = text.split('|').map(str::trim).collect();
     let (parts, span) = match parts[..] {
@@ -43,13 +43,13 @@ fn time(text: &str, now: Timestamp) -> Result<Option<Timestamp>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    // Relative times are resolved now: "yesterday" means another day tomorrow.
+    // Relative times such as "yesterday" are converted to dates now, because their meaning changes each day.
     let named = || time_named(text, now).and_then(|span| span.from);
     let at = Timestamp::parse(text).or_else(named);
     at.map(Some).ok_or_else(|| format!("`{text}` is no date"))
 }
 
-/// Returns whether two facts state the same, at whatever time.
+/// Returns whether two facts have the same subject, predicate and object, regardless of their times.
 pub fn is_same_fact(one: &Fact, other: &Fact) -> bool {
     let parts = |fact: &Fact| {
         [&fact.subject, &fact.predicate, &fact.object].map(|part| part.trim().to_lowercase())
@@ -57,7 +57,7 @@ pub fn is_same_fact(one: &Fact, other: &Fact) -> bool {
     parts(one) == parts(other)
 }
 
-/// Adds a fact to a memory; one that states the same gets the times of the new one.
+/// Adds a fact to a memory. If the memory already contains the fact, only its times are updated.
 pub fn put_fact(memory: &mut Memory, fact: &Fact) {
     match memory.facts.iter_mut().find(|known| is_same_fact(known, fact)) {
         Some(known) => {
@@ -68,10 +68,10 @@ pub fn put_fact(memory: &mut Memory, fact: &Fact) {
     }
 }
 
-/// Parses a relation: the normal form of its kind, and the id of the other memory as it was typed.
+/// Parses a relation: the normal form of its kind, and the id of the other memory as typed.
 ///
 /// # Errors
-/// Returns the problem.
+/// A message that describes the problem.
 pub fn relation(text: &str) -> Result<(String, String), String> {
     let (kind, id) =
         text.trim().rsplit_once(char::is_whitespace).ok_or("it has a kind and an id")?;

@@ -1,8 +1,8 @@
 //! Memory files: YAML front matter and a Markdown body.
 //!
-//! Anyone may edit a file. Parsing is lenient, and a rewrite touches only the lines of our keys that changed: the body,
-//! comments, the order of keys, unknown keys and line endings are preserved byte for byte. If that is impossible, the
-//! file is not rewritten.
+//! People may edit a file. Parsing is lenient, and a rewrite changes only the lines of our keys whose values changed:
+//! the body, comments, the order of keys, unknown keys and line endings are preserved byte for byte. If this is
+//! impossible, the file is not rewritten.
 
 mod edit;
 mod engine;
@@ -61,8 +61,8 @@ impl MemoryFile {
     pub fn new(memory: Memory) -> Result<Self> {
         let path = PathBuf::from(file_name(&memory));
         let memory = normal_form(memory);
-        // Memories come from transcripts and may contain any text. The file is parsed before it is used, to make sure
-        // that it contains the same memory.
+        // Memories come from transcripts and may contain any text. Therefore the text is parsed before it is used, to
+        // ensure that it contains the same memory.
         let mut fault = FileFault::new(0, "its text does not survive being written as YAML");
         for style in Style::ALL {
             let text = new_text(&memory, style).map_err(|fault| invalid(&path, "", &fault))?;
@@ -75,13 +75,13 @@ impl MemoryFile {
         Err(invalid(&path, "", &fault))
     }
 
-    /// Returns the text that [`MemoryFile::new`] tries first. Parsing it may yield a different memory.
+    /// Returns the text that [`MemoryFile::new`] tries first. Parsing it may result in a different memory.
     pub(crate) fn first_form(memory: &Memory) -> Option<String> {
         new_text(&normal_form(memory.clone()), Style::ALL[0]).ok()
     }
 
-    /// Changes the file in place to contain `memory`. Only our keys that changed are rewritten. Returns an error, and
-    /// changes nothing, if other data would be lost.
+    /// Changes the file in place so that it contains `memory`. Only the program's keys that changed are rewritten. If
+    /// other data would be lost, returns an error and changes nothing.
     pub fn set(&mut self, memory: &Memory) -> Result<()> {
         let memory = normal_form(memory.clone());
         if memory == self.memory {
@@ -94,8 +94,8 @@ impl MemoryFile {
         Ok(())
     }
 
-    /// Writes the status with this version's word: version 0.1.0 wrote `draft` for `held`. Nothing else in the file
-    /// changes. Returns whether the file contained the old word.
+    /// Replaces the status `draft`, which version 0.1.0 wrote, by `held`. Nothing else in the file changes. Returns
+    /// whether the file contained `draft`.
     pub(crate) fn renew_status(&mut self) -> Result<bool> {
         let fault = |fault: FileFault| invalid(&self.path, &self.text, &fault);
         let front = split::split(&self.text).map_err(fault)?.front;
@@ -155,7 +155,7 @@ fn read(text: &str) -> Result<Memory, FileFault> {
     let front = match engine::read(front_text) {
         Ok(front) => front,
         Err(message) => {
-            // Only a broken file is parsed a second time, to find the place of the error.
+            // Only an invalid file is parsed a second time, to find the position of the error.
             let fault = yaml::read(front_text).err().unwrap_or(FileFault::new(0, message));
             return Err(FileFault::new(split.front.start + fault.offset, fault.message));
         }

@@ -1,8 +1,8 @@
-//! Projects of this machine, their working trees, and the trust in these.
+//! Projects of this machine, their working trees, and the trust in these trees.
 //!
-//! A store is read only after a person ran `init` or `trust`. This is recorded in `by-path`, outside of the repository,
-//! so that no file in a repository can grant trust. A folder at a recorded path is accepted only while its tree
-//! fingerprint matches ([`crate::fs::tree_fingerprint`]), or after git has confirmed the folder ([`review`]).
+//! A store is read only after a person ran `init` or `trust`. The trust is recorded in `by-path`, outside of the
+//! repository, so that no file in a repository can grant trust. A folder at a recorded path is accepted only while its
+//! tree fingerprint matches ([`crate::fs::tree_fingerprint`]), or after git has confirmed the folder ([`review`]).
 
 mod observed;
 mod record;
@@ -39,9 +39,10 @@ pub fn mode(dirs: &UserDirs, project: ProjectId) -> Result<Mode> {
     Ok(Identity::read(&dirs.project(project))?.map(|identity| identity.mode).unwrap_or_default())
 }
 
-/// Trusts a working tree: from now on its store is read and its sessions are processed. A recorded tree remains in its
-/// project; a tree that is certainly another clone of a recorded project joins that project; any other tree becomes a
-/// new project with the id `random`. `mode` sets where the project's memories are stored; `None` leaves this unchanged.
+/// Trusts a working tree: from now on its store is read and its sessions are processed. A tree with a record stays in
+/// its project. A tree that is certainly another clone of a recorded project joins that project. Any other tree becomes
+/// a new project with the id `random`. `mode` sets where the project's memories are stored; `None` leaves this
+/// unchanged.
 pub fn vouch(
     dirs: &UserDirs,
     observed: &Observed,
@@ -66,8 +67,8 @@ pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<
 }
 
 /// Reviews a working tree whose record is missing or differs from the disk, before any of its files are read. A tree
-/// with the same history gets a new tree fingerprint; any other tree is ignored from then on. `observe` runs git and is
-/// called only if necessary. Returns the reason if the tree is refused; `None` if it is accepted or does not exist.
+/// with the same history gets a new tree fingerprint; any other tree is no longer read. `observe` runs git and is
+/// called only if necessary. Returns the reason if the tree is rejected; `None` if it is accepted or does not exist.
 pub fn review(
     dirs: &UserDirs,
     tree: &Tree,
@@ -96,7 +97,7 @@ pub fn review(
     let observed = observe(root).of(root);
     let is_silent = observed.root_commits.is_empty() && observed.remotes.is_empty();
     if record.fingerprint == KnownFingerprint::No && is_silent && now.has_git() && now.is_ours() {
-        // git cannot be queried now, or there is no commit yet, so nothing changes.
+        // Git cannot be queried now, or there is no commit yet, so the record is unchanged.
         return Ok(None);
     }
     let identity = Identity::read(&dirs.project(record.project))?;
@@ -208,7 +209,7 @@ pub fn turns_kept_until(dirs: &UserDirs, project: ProjectId) -> Result<Timestamp
     Ok(identity.and_then(|identity| identity.kept_until).unwrap_or_default())
 }
 
-/// Removes the restrictions that an older version set on other people's commits. Returns whether there were any.
+/// Removes the restrictions on other people's commits that an older version recorded. Returns whether there were any.
 ///
 /// # Errors
 /// If the record cannot be read or written.
@@ -233,7 +234,7 @@ pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     })
 }
 
-/// Lists the projects of this machine by id, except those whose record cannot be read.
+/// Lists the projects of this machine by id, except projects whose record cannot be read.
 pub fn list(dirs: &UserDirs) -> Result<Vec<Known>> {
     let folder = dirs.data.join("projects");
     let entries = match std::fs::read_dir(&folder) {
@@ -318,7 +319,7 @@ fn change<T, E: From<Error>>(
 ) -> Result<T, E> {
     let home = dirs.project(project);
     format_version::check_user(dirs)?;
-    // A project that is being created has no other users; if its creation fails, no lock file must be left.
+    // While a project is being created, no other program uses it, and no lock file may remain if the creation fails.
     let is_new = !home.folder.is_dir();
     let _lock = (!is_new).then(|| lock(&home)).transpose()?;
     let before = Identity::read(&home)?;
@@ -348,7 +349,7 @@ fn record(
     let known = tree.record(dirs).map(|(_, record)| record.project);
     let is_anothers = known.is_none_or(|known| known != tree.project);
     if is_anothers {
-        // Done before the new record makes the tree accessible.
+        // The data are removed before the new record permits reading the tree.
         remove_all_derived(dirs, &tree)?;
     }
     note(dirs, identity, observed, mode)?;
@@ -379,7 +380,7 @@ fn remove_all_derived(dirs: &UserDirs, tree: &Tree) -> Result<()> {
     [&tree.main_root, &tree.root].into_iter().try_for_each(|root| remove_derived(&dirs.tree(root)))
 }
 
-/// Records the working tree that contains the memories of a repository without a main working tree.
+/// Records which working tree contains the memories of a repository without a main working tree.
 fn note_home(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     change(dirs, project, |known| {
         known.iter_mut().for_each(|known| add(&mut known.paths, [root.to_owned()]));
@@ -387,8 +388,8 @@ fn note_home(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     })
 }
 
-/// Returns the folders to record so that a working tree with memories is found, and the working trees linked to it. The
-/// record of a separate git directory names the working tree.
+/// Returns the folders to record so that the working tree with memories and the trees linked to it are found. For a
+/// separate git directory, the working tree is recorded with it.
 fn folders_of(main_root: &Path) -> Vec<(PathBuf, Option<&Path>)> {
     let root = (main_root.to_owned(), None);
     match GitDirs::of(main_root) {
@@ -445,7 +446,7 @@ fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
 }
 
 fn remove_records(dirs: &UserDirs, project: ProjectId, folder: &Path) -> Result<()> {
-    // A record that now names another project must not be removed.
+    // A record that names another project now must not be removed.
     let by_folder = folder_key(folder).map(|key| dirs.by_folder(&key));
     for path in std::iter::once(dirs.by_path(folder)).chain(by_folder) {
         if TreeRecord::read_file(&path).is_some_and(|record| record.project == project) {
@@ -505,7 +506,7 @@ mod tests {
         assert!(recognise(&home.dirs, &observed).unwrap().is_none());
         let tree = home.init(&observed, 1);
         assert_eq!(Tree::find(&home.dirs, &observed.root.join("src")), Some(tree.clone()));
-        // A repeated call returns the same project, for any random bits.
+        // A repeated call returns the same project, regardless of the random bits.
         assert_eq!(home.init(&observed, 2), tree);
         assert_eq!(list(&home.dirs).unwrap().len(), 1);
 
@@ -542,7 +543,7 @@ mod tests {
         let other = home.observed("other", &["s"], &["git@example.com:a/b.git"]);
         assert!(recognise(&home.dirs, &other).unwrap().is_none());
 
-        // The tree is recognised once the user links it.
+        // If the user links the tree, it belongs to the project.
         assert_eq!(link(&home.dirs, &copy, first.project).unwrap().project, first.project);
         assert_eq!(Tree::find(&home.dirs, &copy.root).unwrap().project, first.project);
         assert!(link(&home.dirs, &copy, ProjectId([9; 16])).is_err());
@@ -570,7 +571,7 @@ mod tests {
         let home = Home::new();
         let observed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
         let tree = home.init(&observed, 1);
-        // Git is not run while the folder is the same.
+        // Git is not run if the folder is unchanged.
         assert_eq!(review(&home.dirs, &tree, |_| panic!()).unwrap(), None);
         replace_folder(&tree);
         assert_eq!(Tree::find(&home.dirs, &tree.root), None);
@@ -594,7 +595,7 @@ mod tests {
         assert!(!home.dirs.tree(&tree.root).untrusted_tree.exists());
         replace_folder(&tree);
         assert_eq!(look(&home, &tree, &observed), (None, true));
-        // A person may declare that another history is the same project, or a new one.
+        // A person may declare that another history is the same project, or that it is a new project.
         replace_folder(&tree);
         assert!(!look(&home, &tree, &evil).1);
         assert_eq!(link(&home.dirs, &evil, tree.project).unwrap().project, tree.project);
@@ -660,11 +661,11 @@ mod tests {
             let found = Tree::find(&home.dirs, &tree.root);
             assert!(found.is_none_or(|found| found.project == tree.project), "bit {at}");
         }
-        // When a person trusts it again, it is the same project.
+        // If a person trusts the tree again, it belongs to the same project.
         std::fs::write(&path, []).unwrap();
         let again = home.init(&home.observed("work", &["r"], &[]), 9);
         assert_eq!((again.project, &std::fs::read(&path).unwrap()), (tree.project, &sound));
-        // Without the folder's other record, it is recognised only by its history.
+        // Without the folder's other record, the tree is recognised only by its history.
         std::fs::write(&path, []).unwrap();
         std::fs::remove_dir_all(home.dirs.data.join("by-folder")).unwrap();
         assert_ne!(home.init(&home.observed("work", &["s"], &[]), 9).project, tree.project);

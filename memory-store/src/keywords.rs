@@ -1,10 +1,10 @@
 //! Search words of a text.
 //!
-//! With the feature `keywords`, the crate `keyword_extraction` scores words by RAKE. It gets the words of our
-//! tokenizer, with code names replaced by plain words so that it cannot split them. Its scores are multiplied by the
-//! rarity of each word in technical text, because RAKE alone, like TF-IDF over the few sentences of one text, cannot
-//! distinguish common words from rare ones. Without the feature, and for texts without a result, words are ranked by
-//! frequency and rarity.
+//! With the feature `keywords`, the crate `keyword_extraction` scores words by RAKE. Its input is the words of this
+//! crate's tokenizer, with code names replaced by plain words so that `keyword_extraction` does not split them. Each
+//! score is multiplied by the rarity of the word in technical text, because neither RAKE nor TF-IDF over the few
+//! sentences of one text distinguishes common words from rare words. Without the feature, and for texts without a
+//! result, words are ranked by frequency and rarity.
 
 #[cfg(feature = "keywords")]
 use memory_store_base::text::STOP_WORDS;
@@ -29,7 +29,7 @@ pub fn keywords(text: &str, max: usize) -> Vec<String> {
     words
 }
 
-/// Returns candidates, ranked by frequency and rarity, then by position.
+/// Returns candidates, sorted by frequency and rarity, then by position.
 fn counted(text: &str) -> Vec<String> {
     let mut found: Vec<(String, f32)> = Vec::new();
     each_word(text, &mut |word, form| {
@@ -57,7 +57,7 @@ fn rarity(word: &str) -> f32 {
     rarity
 }
 
-/// Returns whether a word is suitable as a search word, which excludes parts of code names, numbers and single letters.
+/// Returns whether a word is suitable as a search word. Parts of code names, numbers and short words are not.
 fn is_candidate(word: &str, form: Form) -> bool {
     match form {
         Form::Part => false,
@@ -93,12 +93,12 @@ fn extracted(text: &str) -> Vec<String> {
             (word, weight)
         })
         .collect();
-    // The scores come from a map, so the order of equal scores must be defined here.
+    // The scores are from a map, so the order of equal scores must be defined here.
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     ranked.into_iter().map(|(word, _)| word).collect()
 }
 
-/// Returns the text as plain words in which placeholder words replace code names, and the code names.
+/// Returns the text with code names replaced by plain placeholder words, and the code names.
 #[cfg(feature = "keywords")]
 fn prepared(text: &str) -> (String, Vec<String>) {
     let mut names: Vec<String> = Vec::new();

@@ -1,7 +1,7 @@
 //! The ledger: the log of derived memories and their states.
 //!
-//! It is stored in the private folder of the project, so that a memory survives the loss of the working tree, branch or
-//! stash that contains its file, and so that a deleted memory is not learned again.
+//! The ledger is stored in the private folder of the project. Therefore a memory survives the loss of the working tree,
+//! branch or stash that contains its file, and a deleted memory is not learned again.
 
 mod clean;
 mod entry;
@@ -32,7 +32,7 @@ pub use pending::{Asked, PendingChange};
 pub(crate) use entry::{LedgerLine, More, SeenTree};
 pub(crate) use texts::{KnownTexts, LedgerOrigin, hashes};
 
-/// Number of lines beyond 1.5 times the number of items at which a ledger is rewritten.
+/// Number of lines above 1.5 times the number of items from which on a ledger is rewritten.
 const SPARE_LINES: usize = 32;
 
 /// Reason why a memory is not learned again.
@@ -64,7 +64,7 @@ pub struct Tombstone {
     pub at: Timestamp,
     /// Path of the memory's file, relative to the folder of memory files.
     pub name: Option<String>,
-    /// True if a person or a model wrote the memory, so that no sync learns it again. Missing in older ledgers.
+    /// Whether a person or a model wrote the memory, so that no sync learns it again. Missing in older ledgers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<bool>,
     /// Fields of a later version of the program.
@@ -79,9 +79,9 @@ pub struct Ledger {
     entries: BTreeMap<MemoryId, LedgerEntry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
     seen: BTreeMap<PathBuf, SeenTree>,
-    /// Texts whose origin is recorded, in addition to those of the entries.
+    /// Texts with a recorded origin, in addition to the texts of the entries.
     texts: KnownTexts,
-    /// Changes by Claude that the user has not decided about.
+    /// Changes by Claude about which the user has not decided.
     pending: BTreeMap<MemoryId, PendingChange>,
     /// Lines of a later version of the program, verbatim.
     foreign: Vec<Vec<u8>>,
@@ -138,7 +138,7 @@ impl Ledger {
         self.entries.contains_key(&id) || self.tombstones.contains_key(&id)
     }
 
-    /// Returns the root of each working tree with its HEAD when it was last reconciled.
+    /// Returns the root of each working tree, with the HEAD of the tree at its last reconciliation.
     pub fn heads(&self) -> Vec<(PathBuf, String)> {
         let heads = self.seen.values();
         heads.filter_map(|seen| Some((seen.root.clone(), seen.head.clone()?))).collect()
@@ -181,7 +181,7 @@ impl Ledger {
         self.tombstones.values().cloned().collect()
     }
 
-    /// Returns the texts whose origin is recorded: those that this machine derived, wrote or released, those from the
+    /// Returns the texts with a recorded origin: those that this machine derived, wrote or released, those from the
     /// repository, and those written by Claude's tool calls.
     pub(crate) fn texts(&self) -> KnownTexts {
         let mut texts = self.texts.clone();
@@ -211,14 +211,14 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Records that tool calls of Claude's wrote texts, given by their hashes. Texts of this machine remain so.
+    /// Records that Claude's tool calls wrote texts, given by their hashes. Texts of this machine stay this machine's.
     pub(crate) fn claude(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
         let new = hashes.into_iter().filter(|hash| !self.texts.is_claudes(hash));
         let events = new.map(LedgerEvent::Claude).collect();
         self.add(events)
     }
 
-    /// Records a change by Claude that the user has to decide about.
+    /// Records a change by Claude about which the user must decide.
     pub(crate) fn ask(&mut self, change: PendingChange) -> Result<()> {
         match self.pending.get(&change.id) {
             Some(known) if known.change == change.change => Ok(()),
@@ -234,7 +234,7 @@ impl Ledger {
         }
     }
 
-    /// Returns the changes by Claude that the user has not decided about, by id.
+    /// Returns the changes by Claude about which the user has not decided, sorted by id.
     pub fn pending(&self) -> impl Iterator<Item = &PendingChange> {
         self.pending.values()
     }
@@ -245,7 +245,7 @@ impl Ledger {
         memchr::memmem::find(&lines, b"{\"ask\":").is_some()
     }
 
-    /// Records a text that was made from another text, whose origin it takes.
+    /// Records a text that was made from another text and has the same origin.
     pub(crate) fn inherit(&mut self, text: &str, origin: LedgerOrigin) -> Result<()> {
         let hash = [text_hash(text)];
         match origin {
@@ -256,14 +256,14 @@ impl Ledger {
         }
     }
 
-    /// Returns whether we wrote this text for a memory that no person has decided about.
+    /// Returns whether this program wrote the text for a memory about which no person has decided.
     pub(crate) fn wrote(&self, text: &str) -> bool {
         let is_decided = |entry: &LedgerEntry| entry.saved || entry.promoted || entry.owned;
         self.entries.values().any(|entry| entry.wrote(text) && !is_decided(entry))
     }
 
-    /// Returns the ledger line to write when we rewrite a memory's text. `None` if the memory has no entry, or if a
-    /// person wrote the text, which remains the person's without a line.
+    /// Returns the ledger line for rewriting a memory's text. `None` if the memory has no entry, or if a person wrote
+    /// the text, which stays the person's without a line.
     pub(crate) fn rewritten(&self, id: MemoryId, before: &str, after: &str) -> Option<LedgerLine> {
         let mut entry = self.entries.get(&id)?.clone();
         if entry.wrote(before) {
@@ -301,8 +301,8 @@ impl Ledger {
         self.seen.get(root)
     }
 
-    /// Records that a review accepted a memory. If a person changed it before (`was_changed`), its text counts as the
-    /// person's.
+    /// Records that a review accepted a memory. If a person changed the memory before (`was_changed`), its text counts
+    /// as the person's.
     pub(crate) fn promoted(
         &mut self,
         mut entry: LedgerEntry,
@@ -360,7 +360,7 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Removes texts, given by their hashes, from those of this machine, because their release is reverted.
+    /// Removes texts, given by their hashes, from the texts of this machine, because their release is reverted.
     pub(crate) fn disown(&mut self, hashes: &BTreeSet<String>) -> Result<()> {
         if hashes.iter().filter(|hash| self.texts.disown(hash)).count() == 0 {
             return Ok(());
@@ -404,7 +404,7 @@ impl Ledger {
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Removes every trace of a memory's text and title, but keeps its tombstone.
+    /// Removes the text and title of a memory from the ledger, but keeps its tombstone.
     pub(crate) fn scrub(&mut self, id: MemoryId) -> Result<()> {
         self.entries.remove(&id);
         if let Some(tombstone) = self.tombstones.get_mut(&id) {
@@ -414,8 +414,8 @@ impl Ledger {
         self.forget_history()
     }
 
-    /// Removes earlier texts and the lines and fields of later versions from the ledger. After a purge the ledger must
-    /// contain no purged data, and what a later version wrote cannot be checked.
+    /// Removes earlier texts, and the lines and fields of later versions, from the ledger. After a purge the ledger
+    /// must contain no purged data, and the data of a later version cannot be checked.
     pub fn forget_history(&mut self) -> Result<()> {
         self.foreign.clear();
         self.entries.values_mut().for_each(|entry| entry.more.clear());
@@ -497,7 +497,7 @@ impl Ledger {
     pub(crate) fn compact_if_due(&mut self) -> Result<()> {
         let known =
             self.entries.len() + self.tombstones.len() + self.seen.len() + self.pending.len();
-        // Each text has one line, however often it is recorded.
+        // Each text has one line, regardless of how often it is recorded.
         let once = self.texts.len() + self.foreign.len();
         if self.lines > known + known / 2 + once + SPARE_LINES || self.damaged > 0 {
             self.rewrite()

@@ -1,11 +1,11 @@
 //! Reconciliation: brings memory files to the desired state.
 //!
-//! The result is a function of the desired memories, the ledger, the disk and git, so a second run changes nothing, and
-//! a run after an interrupted one ends in the same state as an uninterrupted run.
+//! The result is a function of the desired memories, the ledger, the disk and git. A second run therefore changes
+//! nothing, and a run after an interrupted run ends in the same state as an uninterrupted run.
 //!
 //! Reconciliation has three phases: the ledger records the intended changes, files are changed, and the ledger records
-//! the results. A kill in between leaves files that the ledger already recognises as ours, and entries for files that
-//! were never written, which do not count as missing.
+//! the results. If a run is killed after the first phase, the ledger already lists the texts of new files as written by
+//! the program. Recorded files that were never written do not count as missing.
 
 mod decide;
 mod git_snapshot;
@@ -39,14 +39,14 @@ use survey::FileSurvey;
 /// A memory derived from transcripts, with the working tree for its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
-    /// The memory. Status `Draft` makes it pending, unless its file is already in the folder.
+    /// The memory. With status `Held` it is pending, unless its file is already in the folder.
     pub memory: Memory,
     /// The root of the memory's working tree. If the tree is missing or contains no memories, the main tree is used.
     pub root: PathBuf,
 }
 
-/// State of one working tree in git. Callers that may run git fill it in. Without git, all fields except `root` are
-/// empty. All paths are relative to `root`.
+/// State of one working tree in git. Callers that may run git fill in the fields. Without git, all fields except `root`
+/// are empty. All paths are relative to `root`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
     /// The root of the working tree, as in [`Desired::root`].
@@ -64,16 +64,16 @@ pub struct GitState {
     /// Files below `.throughline` that were removed by commits between the HEAD in [`Ledger::heads`] and `head` (`git
     /// log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
     pub removed_in_commits: Vec<PathBuf>,
-    /// Files below `.throughline` that git has elsewhere: in other branches, local or remote, and in stashes (the
-    /// untracked part of a stash is `<stash>^3`).
+    /// Files below `.throughline` that git has elsewhere: in other branches, local or remote, and in stashes. A stash
+    /// contains its untracked files in the commit `<stash>^3`.
     pub held: Vec<PathBuf>,
     /// The commit of `refs/stash`.
     pub stash: Option<String>,
     /// Files below `.throughline` in the index (`git ls-files .throughline`).
     pub indexed: Vec<PathBuf>,
-    /// Whether the working tree has an untracked file, not ignored, that is outside of the memory folder and older than
-    /// the ledger: `git clean` would have removed it. `None` if not determined, because this query is slower than the
-    /// others.
+    /// Whether the working tree has an untracked file that is not ignored, is outside of the memory folder and is older
+    /// than the ledger. `git clean` would have removed such a file. `None` if not determined, because this query is
+    /// slower than the others.
     pub has_untracked: Option<bool>,
     /// Files below `.throughline` in the index that a sparse checkout omits from the tree (skip-worktree, `git ls-files
     /// -v`).
@@ -98,7 +98,7 @@ pub enum SourceState {
 /// Function that returns the state of a memory's source.
 pub type SourceStates<'a> = &'a dyn Fn(&Memory) -> SourceState;
 
-/// Permission to rewrite or remove files that git has and that do not belong to a person.
+/// Permission to rewrite or remove files that git has and that no person owns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replacing {
     /// At most [`REPLACED_MAX`] files. If there are more, nothing changes and [`Outcome::postponed`] lists them.
@@ -116,7 +116,7 @@ pub const REPLACED_MAX: usize = 3;
 pub struct Outcome {
     /// Memories written for the first time, or again after their files disappeared.
     pub written: usize,
-    /// Memories written again after their file was missing as the only untracked one, as after `git clean`.
+    /// Memories written again because their file was missing as the only untracked file, as after `git clean`.
     pub returned: usize,
     /// Memories replaced by a newer text.
     pub updated: usize,
@@ -138,8 +138,8 @@ pub struct Outcome {
 }
 
 /// Brings the memory files to the desired state. `desired` is the complete set of this project's derived memories.
-/// `trees` are the project's existing working trees, the main one first; a memory for any other tree is written to the
-/// main one. Text that people wrote is kept and redacted by `redactor`; nothing from the repository is kept.
+/// `trees` are the project's existing working trees, the main tree first. A memory for any other tree is written to the
+/// main tree. Text that people wrote is kept, redacted by `redactor`; the ledger keeps no text from the repository.
 /// `source_state` is called for memories that are no longer desired.
 pub fn reconcile(
     store: &Store,
@@ -153,7 +153,7 @@ pub fn reconcile(
     run(store, redactor, desired, trees, now, (source_state, replacing, usize::MAX))
 }
 
-/// Runs [`reconcile`] and stops after this many steps, as if interrupted.
+/// Runs [`reconcile`] and stops after this many steps, as if the process were interrupted.
 fn run(
     store: &Store,
     redactor: &Redactor,
@@ -168,7 +168,7 @@ fn run(
     let desired = without_new_suspects(desired, &ledger, redactor, store.root.is_none());
     let desired = with_successors_that_count(desired, &ledger, store.root.is_none());
     let (mut wanted, refused) = wanted(desired);
-    // Memories derived in this run count as this machine's, even if the ledger does not list them.
+    // Memories derived in this run count as memories of this machine, even if the ledger does not list them.
     let mut texts = ledger.texts();
     wanted.values().flat_map(WantedMemory::texts).for_each(|text| texts.own(&text_hash(text)));
     let survey = FileSurvey::look(store, &ledger, &texts, trees)?;
@@ -213,7 +213,7 @@ fn postponed(
 }
 
 /// Redacts likely credentials in memories whose files are already in the folder, because a file that other people read
-/// cannot be made pending. All other memories with likely credentials become pending, with their text unchanged.
+/// cannot become pending. All other memories with likely credentials become pending, with their text unchanged.
 fn without_new_suspects(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -232,9 +232,9 @@ fn without_new_suspects(
     desired
 }
 
-/// Removes links to successors that a person archived: like expired memories, they supersede nothing. A successor that
-/// is pending, or whose file git has elsewhere, supersedes nothing in the folder either: someone who reads only the
-/// folder would have neither text.
+/// Removes links to successors that a person archived, because archived memories, like expired ones, supersede nothing.
+/// In the folder, also removes links to a successor that is pending or whose file git has elsewhere. Otherwise a reader
+/// of only the folder would have neither of the two texts.
 fn with_successors_that_count(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -262,7 +262,7 @@ fn with_successors_that_count(
     desired
 }
 
-/// Returns the desired memories with their file texts, and an error message for each memory that has none.
+/// Returns the desired memories with their file texts, and an error message for each memory that cannot be written.
 fn wanted(desired: Vec<Desired>) -> (BTreeMap<MemoryId, WantedMemory>, Vec<String>) {
     let (mut wanted, mut refused) = (BTreeMap::new(), Vec::new());
     for desired in desired {
@@ -392,7 +392,7 @@ mod tests {
                 .collect()
         }
 
-        /// Returns every file that a person or recall reads; the ledger is not included.
+        /// Returns the memory files, which people and recall read. The ledger is not included.
         fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
             let mut files = self.files(&self.root);
             files.extend(self.files(&self.store.home.folder));
@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn a_run_after_a_kill_at_any_step_ends_where_an_undisturbed_one_does() {
         let first = [memory(1, "One", "a"), memory(2, "Two", "b"), memory(3, "Three", "c")];
-        // The memories have a new text and a new title; one is removed, one is added and one is pending.
+        // Memories have new texts or new titles. One memory is removed, one is added and one is pending.
         let draft = Memory { status: Status::Held, ..memory(5, "Five", "e") };
         let second =
             [memory(1, "One", "A"), memory(2, "Zwei", "b"), memory(4, "Four", "d"), draft.clone()];
@@ -612,7 +612,7 @@ mod tests {
         let texts = open().texts();
         assert!(!texts.owns(&pulled));
         assert!(texts.owns(&one) && texts.owns(&two));
-        // A replacement on the same branch counts: it is a correction, or a commit that contains one.
+        // A replacement on the same branch counts, because it is a correction or a commit that contains one.
         assert_eq!(home.store.list().unwrap().memories[0].memory, pulled.memory);
         assert!(open().entry(one.memory.id).unwrap().wrote(&text.replace("\nz\n", "\na\n")));
         // The replacement still counts after a rewrite of the ledger.
@@ -637,8 +637,8 @@ mod tests {
         assert!(!Ledger::open(&home.store.home).unwrap().texts().owns(&other));
     }
 
-    /// Two versions of the program use one project. The earlier one must not remove records of the later one, unless a
-    /// person removes text.
+    /// Two versions of the program use one project. The earlier version must keep the records of the later version,
+    /// unless a person removes text.
     #[test]
     fn what_a_later_version_noted_survives_a_rewrite() {
         let home = home();
@@ -648,7 +648,7 @@ mod tests {
         let sum = crate::bytes::checksum(json.as_bytes());
         let foreign = format!("{sum:08x} {json}\n");
         let text = std::fs::read_to_string(&path).unwrap();
-        // The foreign line is followed by a torn line, which causes a rewrite.
+        // A torn line after the line of the later version causes a rewrite.
         std::fs::write(&path, format!("{text}{foreign}0000")).unwrap();
         home.run(&[memory(1, "One", "b")], usize::MAX);
         let ledger = Ledger::open(&home.store.home).unwrap();
@@ -690,6 +690,6 @@ mod tests {
         assert!(!std::fs::read_to_string(&path).unwrap().contains("later"));
     }
 
-    /// Number of rounds that rewrites the ledger at least once, because each round records an intent and a result.
+    /// Number of rounds after which the ledger was rewritten at least once. Each round records an intent and a result.
     const SPARE_ROUNDS: usize = 200;
 }

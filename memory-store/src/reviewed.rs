@@ -1,7 +1,7 @@
-//! Decisions about memories that a person made in `throughline review` or that Claude recorded over MCP: reviewed
-//! memories, memories confirmed although their files changed, and pairs of memories that are both valid.
+//! Decisions about memories that a person made in `throughline review`, or that Claude recorded over MCP: memories that
+//! were reviewed, memories that were confirmed although their files changed, and pairs of memories that are both valid.
 //!
-//! The file is private and may be deleted. Every memory then counts as new, and stale memories are proposed for review
+//! The file is private and may be deleted. Then every memory counts as new, and stale memories are proposed for review
 //! again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,18 +30,18 @@ pub struct Reviewed {
     /// Time at which a person last confirmed a memory.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "known_confirmed")]
     pub confirmed: BTreeMap<MemoryId, Timestamp>,
-    /// Pairs of memories that are both valid although their words contradict each other; each pair is stored as two
+    /// Pairs of memories that are both valid although their words contradict each other. Each pair is stored as two
     /// ids.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     both: BTreeSet<String>,
-    /// Pairs about which a language model answered that only one memory can be true, until a person decides. They are
-    /// stored here because links are not added to a person's file without a request.
+    /// Pairs of which, according to a language model, only one memory can be true, until a person decides. They are
+    /// stored here because the program adds links to a person's file only on request.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     differing: BTreeSet<String>,
-    /// Numbers of times that a model reported that a memory helped, and that it did not.
+    /// For each memory, how often models reported that it helped, and how often that it did not help.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     helped: BTreeMap<String, (u32, u32)>,
-    /// Links that a model proposes and no person decided about, as `ID KIND ID`.
+    /// Links that a model proposes and that no person decided about, as `ID KIND ID`.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     proposed: BTreeSet<String>,
     /// Proposed links that a person added or removed.
@@ -52,7 +52,7 @@ pub struct Reviewed {
     guards: BTreeMap<String, bool>,
 }
 
-/// Parses ids; invalid ones are skipped.
+/// Parses ids. Invalid ids are skipped.
 fn known_ids<'de, D: Deserializer<'de>>(
     from: D,
 ) -> std::result::Result<BTreeSet<MemoryId>, D::Error> {
@@ -60,7 +60,7 @@ fn known_ids<'de, D: Deserializer<'de>>(
     Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
 }
 
-/// Parses ids and times; invalid ones are skipped.
+/// Parses ids and times. Entries with an invalid id are skipped.
 fn known_confirmed<'de, D: Deserializer<'de>>(
     from: D,
 ) -> std::result::Result<BTreeMap<MemoryId, Timestamp>, D::Error> {
@@ -69,7 +69,7 @@ fn known_confirmed<'de, D: Deserializer<'de>>(
 }
 
 impl Reviewed {
-    /// Reads the decisions of a project. If the file is missing or damaged, there are none.
+    /// Reads the decisions of a project. If the file is missing or damaged, the result is empty.
     pub fn read(home: &ProjectDir) -> Self {
         let bytes = read_if_there(&home.reviewed, FILE_BYTES_MAX).ok().flatten();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
@@ -103,7 +103,7 @@ impl Reviewed {
         self.confirmed.insert(id, now);
     }
 
-    /// Records that two memories are both valid, despite their words.
+    /// Records that two memories are both valid, although their words contradict each other.
     pub fn note_both(&mut self, one: MemoryId, other: MemoryId) {
         self.both.insert(pair(one, other));
     }
@@ -113,12 +113,12 @@ impl Reviewed {
         self.both.contains(&pair(one, other))
     }
 
-    /// Replaces the pairs about which a language model answered that only one memory can be true.
+    /// Replaces the pairs of which, according to a language model, only one memory can be true.
     pub fn note_differing(&mut self, pairs: impl IntoIterator<Item = (MemoryId, MemoryId)>) {
         self.differing = pairs.into_iter().map(|(one, other)| pair(one, other)).collect();
     }
 
-    /// Returns the pairs about which a language model answered that only one memory can be true.
+    /// Returns the pairs of which, according to a language model, only one memory can be true.
     pub fn differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
         let ids = self.differing.iter().filter_map(|pair| pair.split_once(' '));
         ids.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)))
@@ -195,7 +195,7 @@ impl Reviewed {
         }
     }
 
-    /// Removes memories that are not `there`.
+    /// Keeps only the data about memories in `there`.
     pub fn keep_only(&mut self, there: &BTreeSet<MemoryId>) {
         self.ids.retain(|id| there.contains(id));
         self.confirmed.retain(|id, _| there.contains(id));
@@ -256,6 +256,7 @@ fn link_line(id: MemoryId, link: &Relation) -> String {
     format!("{id} {} {}", link.kind, link.to)
 }
 
+/// Returns the key of a pair, equal for both orders.
 fn pair(one: MemoryId, other: MemoryId) -> String {
     format!("{} {}", one.min(other), one.max(other))
 }
@@ -300,7 +301,7 @@ mod tests {
         assert!(!reviewed.hold_both(one, two));
         assert!(reviewed.ids.contains(&one) && !reviewed.ids.contains(&two));
         assert_eq!(reviewed.confirmed.get(&two).copied(), None);
-        // A file of an earlier version contains no confirmations.
+        // A file by an earlier version contains no confirmations.
         fs::write(&home.reviewed, format!("{{\"ids\":[\"{two}\"]}}")).unwrap();
         assert!(Reviewed::read(&home).ids.contains(&two));
         // An invalid id does not affect the others.

@@ -1,7 +1,7 @@
-//! The settings files: the user's `config.toml`, and the repository's, from which only harmless keys are read.
+//! The settings files: the user's `config.toml`, and the repository's file, from which only harmless keys are read.
 //!
-//! An invalid key is reported with its file and name, and keeps its previous value. If the invalid key is a user's
-//! setting about excluding or including data, the strictest possible value applies instead.
+//! An invalid key is reported with its file and name, and keeps its previous value. If the key is a user's setting that
+//! excludes data or requires a review, the strictest possible value applies instead.
 
 mod form;
 mod keys;
@@ -47,8 +47,8 @@ pub struct Warning {
     pub key: String,
     /// The problem, and the value that applies instead.
     pub message: String,
-    /// True if the problem concerns the exclusion or inclusion of data: until it is corrected, some features work less
-    /// than the user wants.
+    /// True if the problem concerns a setting that excludes data or requires a review. Until it is corrected, some
+    /// features do less than the user wants.
     pub is_grave: bool,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Warning {
 pub enum Origin {
     /// No file sets the key.
     Default,
-    /// The settings file that sets it.
+    /// The settings file that sets the key.
     File(PathBuf),
 }
 
@@ -81,7 +81,8 @@ pub struct Explained {
     pub origin: Origin,
 }
 
-/// Reads the present settings for a tree, or for the user alone. Returns them with the problems in the files.
+/// Reads the present settings for a tree, or for the user if `tree` is `None`. Returns them with the problems in the
+/// files.
 pub fn load(dirs: &UserDirs, tree: Option<&Tree>) -> (Settings, Vec<Warning>) {
     let loaded = Loaded::read(dirs, tree);
     (loaded.settings, loaded.warnings)
@@ -104,7 +105,7 @@ pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
         .collect()
 }
 
-/// Returns the description of each setting: form, meaning and default.
+/// Returns the description of each setting: its form, meaning and default.
 pub fn describe() -> Vec<Described> {
     let defaults = values(&Settings::default());
     KEYS.iter()
@@ -119,8 +120,8 @@ pub fn describe() -> Vec<Described> {
         .collect()
 }
 
-/// Returns whether a repository may set a setting, which is so if it grants no access and sends no data. `key` may name
-/// one value of a setting that has several, such as `half_life_days.fix`.
+/// Returns whether a repository may set a setting. It may if the setting grants no access and sends no data. `key` may
+/// name one value of a setting with several values, such as `half_life_days.fix`.
 pub fn may_repository_set(key: &str) -> bool {
     let name = key.split('.').next().unwrap_or_default();
     KEYS.iter().any(|key| key.name == name && key.in_repository)
@@ -139,7 +140,7 @@ fn values(settings: &Settings) -> Table {
     }
     for value in values.iter_mut().map(|(_, value)| value) {
         if let Value::Float(number) = value {
-            // The settings have single precision, so further digits would be noise.
+            // The settings have single precision, so further digits have no meaning.
             *number = (*number as f32).to_string().parse().unwrap_or(*number);
         }
     }
@@ -168,7 +169,7 @@ impl Loaded {
         loaded
     }
 
-    /// Reads one settings file, either the user's own or that of the repository at `root`.
+    /// Reads one settings file: the user's own, or the file of the repository at `root`.
     fn file(&mut self, path: &Path, root: Option<&Path>) {
         let is_users = root.is_none();
         let (table, text) = match table(path, root) {
@@ -205,7 +206,7 @@ impl Loaded {
                     self.warn(path, &name, message);
                 }
                 Err(message) => {
-                    // The valid part of the value applies.
+                    // `set` has applied the strictest value or the valid part, so this file is the origin of the value.
                     if GUARDED.contains(&key.name) {
                         self.origins.push((key.name, path.to_owned()));
                     }
@@ -215,8 +216,8 @@ impl Loaded {
         }
     }
 
-    /// Handles a user's file that cannot be parsed: for its settings about excluded and included data, the strictest
-    /// possible reading applies.
+    /// Handles a user's file that cannot be parsed. Settings that exclude data or require a review get the strictest
+    /// possible value.
     fn close(&mut self, path: &Path, message: &str) {
         self.settings.redact.broken = Some((path.to_owned(), brief(message)));
         let bytes = read_bounded(path, FILE_BYTES_MAX).map(|(bytes, _)| bytes).unwrap_or_default();
@@ -230,13 +231,13 @@ impl Loaded {
                 line.starts_with(key.name) || key.name == "review" && line.starts_with("promote")
             };
             let said: Vec<&str> = lines.filter(is_of_key).collect();
-            // A single line may be valid although another one is not. If a key has several lines, none of them is
-            // certainly the intended one.
+            // A single line may be valid although another line is not. If a key has several lines, the intended line is
+            // unknown.
             let value = |line: &str| line.parse::<Table>().ok()?.remove(key.name);
             let value = match *said {
                 [] if text.is_some() => continue,
                 [line] => value(line).unwrap_or(Value::Float(f64::NAN)),
-                // No setting accepts this value, so the strictest value applies.
+                // No setting accepts NaN, so the strictest value applies.
                 _ => Value::Float(f64::NAN),
             };
             if key.name != "pulled" {
@@ -246,7 +247,7 @@ impl Loaded {
     }
 
     fn warn(&mut self, path: &Path, key: &str, message: String) {
-        // Strangers may have written the repository's file, and the message is printed.
+        // The message is printed, and other people may have written the repository's file.
         let is_users = self.users_file.as_deref() == Some(path);
         let is_grave = is_users && (key.is_empty() || key == "redact" || GUARDED.contains(&key));
         let (key, message) = (brief(key), brief(&message));
@@ -272,7 +273,7 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let table = text.parse().map_err(|error: toml::de::Error| {
-        // The first line of the message contains the position; the other lines display it.
+        // The first line of the message contains the position. The other lines show the text at this position.
         let told = error.to_string();
         let place = told.lines().next().unwrap_or_default();
         let rest = match root {
@@ -288,8 +289,8 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     Ok((table, text.to_owned()))
 }
 
-/// Returns the error without its path, because the message names the file anyway. An error about a parent folder keeps
-/// the folder's name.
+/// Returns the error without its path, because the caller's message contains the path. An error about a parent folder
+/// keeps the folder's name.
 fn without_path(error: Error, path: &Path) -> String {
     match error {
         Error::Io { source, .. } => source.to_string(),
@@ -301,8 +302,8 @@ fn without_path(error: Error, path: &Path) -> String {
     }
 }
 
-/// Settings whose default may exclude less or include more than the user wanted. If one is invalid, the strictest value
-/// applies. Redaction is handled separately.
+/// Settings whose default may exclude less or include more than the user wants. If such a setting is invalid, the
+/// strictest value applies. Redaction is handled separately.
 const GUARDED: [&str; 4] = ["review", "pulled", "ignore_paths", "names"];
 
 #[cfg(test)]
@@ -449,23 +450,24 @@ mod tests {
             told.ends_with("; until it is mended, memories from the repository are withheld"),
             "{told}"
         );
-        // In a file that is not TOML, valid lines apply, and settings that the file does not name are unchanged.
+        // In a file that is not valid TOML, single valid lines apply, and settings that the file does not contain are
+        // unchanged.
         let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
         assert_eq!((settings.pulled, settings.review), (Pulled::Reviewed, false));
         assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
         assert_eq!((settings.names, warnings[0].is_grave), (None, true));
-        // If a key has several lines, none is certainly the intended one. A file in another encoding cannot be parsed.
+        // If a key has several lines, the intended line is unknown. A file in another encoding cannot be parsed.
         let twice =
             "ignore_paths = [\"a\"]\nignore_paths = [\"b\"]\nreview = false\nreview = true\n";
         for text in [twice, "a = 1\rpulled = \"all\"\r", "a\0 = 1\n"] {
             let settings = load(text).0;
             assert_eq!((settings.review, settings.ignores_unknown), (true, true), "{text:?}");
         }
-        // A value of an older version counts as the stricter one, with a warning.
+        // A value of an older version is read as the stricter of the present values, with a warning.
         let (settings, warnings) = load("pulled = \"authors\"\n");
         assert_eq!((settings.pulled, warnings.len()), (Pulled::Reviewed, 1));
         assert!(warnings[0].to_string().contains("is read as \"reviewed\""), "{}", warnings[0]);
-        // A budget is not grave, and neither is any setting of a repository.
+        // A problem with a budget is not grave, and neither is a problem in a repository's file.
         assert!(!load("start_tokens = \"many\"\n").1[0].is_grave);
         let theirs = files("", "pulled = \"x\"\n");
         let (settings, warnings) = super::load(&theirs.dirs, Some(&theirs.tree));
@@ -555,7 +557,8 @@ mod tests {
         }
     }
 
-    /// Returns lines for a form, each with whether it is valid: values at both ends of a range, and values beyond.
+    /// Returns lines with values of a form, each with whether it is valid: values at both ends of a range, and values
+    /// beyond them.
     fn samples(name: &str, form: &Form) -> Vec<(String, bool)> {
         let line = |value: String, is_taken: bool| (format!("{name} = {value}\n"), is_taken);
         match form {
@@ -620,7 +623,7 @@ mod tests {
                     let others = needed.iter().filter(|other| other.name != field.name);
                     let others: String = others.filter_map(|other| sample_of(other)).collect();
                     for (text, is_taken) in samples(field.name, &field.form) {
-                        // One provider requires a host.
+                        // The provider `openai` requires a host.
                         let host =
                             if text.contains("openai") { "host = \"localhost\"\n" } else { "" };
                         tables.push((format!("[{name}]\n{others}{host}{text}"), is_taken));
@@ -685,7 +688,7 @@ mod tests {
         assert_eq!((settings.start_tokens, warnings.len()), (7, 1));
         assert!(warnings[0].message.contains("line 1, column 5"), "{}", warnings[0]);
         assert!(warnings[0].message.contains("or else the strictest one"), "{}", warnings[0]);
-        // The user's own settings apply if the repository's file is ignored.
+        // If the repository's file is ignored, the user's own settings apply.
         let files = self::files("start_tokens = 7\n", "start_tokens = 9\na = = 1\n");
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
         assert_eq!(settings.start_tokens, 7);
@@ -732,7 +735,7 @@ mod tests {
         }
         assert_eq!(find("pulled").value.as_deref(), Some("\"all\""));
         assert!(find("llm").value.is_none());
-        // Each field of the settings can be set, and nothing else.
+        // Every field of the settings can be set in a file, and a file can set nothing else.
         let llm = Llm { model: "m".to_owned(), ..Llm::default() };
         let redact = RedactSettings { deny: vec!["x".to_owned()], ..RedactSettings::default() };
         let embedder = Some(Embedder::default());

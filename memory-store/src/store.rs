@@ -1,7 +1,6 @@
-//! A store: a folder of memory files, and the operations of people and models on it.
+//! A store: a folder of memory files, and the operations of people and models on them.
 //!
-//! A person may edit, rename or delete any of these files at any moment, so each operation reads the disk first and
-//! relies on nothing else.
+//! A person may edit, rename or delete any of these files at any moment, so each operation reads the files again.
 
 mod clean;
 mod gate;
@@ -59,15 +58,15 @@ use crate::trust::Trust;
 #[derive(Clone, Debug)]
 pub struct Store {
     dirs: UserDirs,
-    /// The private, permanent folder of the store: ledger, drafts, archived memories.
+    /// The private, permanent folder of the store. It contains the ledger, drafts and archived memories.
     pub home: ProjectDir,
     /// The folder of memory files.
     pub folder: PathBuf,
     /// The working tree in which the files are committed; `None` if the store is private.
     pub root: Option<PathBuf>,
-    /// Root of the current linked worktree, if the store was opened there. Memory files of its checkout are read as
-    /// well, but new files are written to the main working tree, because `git worktree remove` refuses a worktree that
-    /// contains an untracked file.
+    /// Root of the current linked worktree, if the store was opened there. Memory files in this worktree are read as
+    /// well. New files are written to the main working tree, because `git worktree remove` refuses to remove a worktree
+    /// that contains an untracked file.
     checkout: Option<PathBuf>,
     /// Trust and redaction settings, if [`Store::judged`] attached them.
     judged: Option<Arc<(Trust, Settings)>>,
@@ -86,7 +85,7 @@ pub struct Saved {
     pub change: Change,
     /// Number of redacted secrets.
     pub hidden: usize,
-    /// Likely credentials, because of which the memory is pending.
+    /// Likely credentials in the memory. If there are any, the memory is pending.
     pub suspects: Vec<MemorySuspect>,
 }
 
@@ -104,13 +103,13 @@ pub enum Change {
 /// Author of a change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// A person, who becomes the author of the file.
+    /// A person, whose text the file's text now is.
     Person,
-    /// A model. Text written by Claude's tool calls does not count as the person's after such a change.
+    /// A model. Text that Claude's tool calls wrote does not become a person's text by such a change.
     Model,
-    /// Only a link to another memory was written: the author of the remaining text does not change.
+    /// Only a link to another memory changed. The author of the remaining text stays the same.
     Link,
-    /// A secret was redacted: neither the author of the remaining text nor any link changes.
+    /// A secret was redacted. The author of the remaining text and all links stay the same.
     Redaction,
 }
 
@@ -127,15 +126,15 @@ impl By {
 /// Kind of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
-    /// The file is archived; [`Store::restore`] reverts that.
+    /// The file is archived. [`Store::restore`] restores it.
     Archive,
     /// The file and every copy of its text are deleted permanently.
     Delete,
 }
 
 impl Store {
-    /// Opens the store of a working tree: either the committed folders of the main working tree and of this one, or the
-    /// project's private folder.
+    /// Opens the store of a working tree. It consists either of the committed folders of the main working tree and of
+    /// this tree, or of the project's private folder.
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Result<Self> {
         let mode = identity::mode(dirs, tree.project)?;
         let home = dirs.project(tree.project);
@@ -174,7 +173,7 @@ impl Store {
     }
 
     /// Attaches trust and settings. If several files have the same id, a file of this machine that is not withheld then
-    /// takes precedence, and unreleased files are not changed.
+    /// takes precedence. Unreleased files cannot be changed.
     #[must_use]
     pub fn judged(self, trust: Trust, settings: &Settings) -> Self {
         Self { judged: Some(Arc::new((trust, settings.clone()))), ..self }
@@ -193,8 +192,8 @@ impl Store {
         }
     }
 
-    /// Creates the folder of memory files and, in a repository, a README. In a repository, saving the first memory
-    /// calls this.
+    /// Creates the folder of memory files and, in a repository, a README. In a repository, writing the first memory
+    /// file calls this function.
     pub fn create(&self) -> Result<()> {
         self.check_folder()?;
         if let Some(root) = &self.root {
@@ -204,8 +203,8 @@ impl Store {
         Folder::create(self.root_of(&self.folder), &self.folder, privacy).map(drop)
     }
 
-    /// Returns the redactor for output of this store's memories. Committed files are redacted more strictly than
-    /// private ones, and known secrets that no person has decided about are redacted.
+    /// Returns the redactor for output of this store's memories. It redacts committed files more strictly than private
+    /// files. It also redacts known secrets that no person has decided about.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
         self.redactor_with(settings, Known::read_file(&self.dirs, &self.home).as_given())
     }
@@ -215,11 +214,11 @@ impl Store {
         Redactor::new(&RedactOptions { known, ..options })
     }
 
-    /// Returns the redactor for text that is about to be written.
+    /// Returns the redactor for text that the caller is about to write.
     ///
     /// # Errors
-    /// If the files are committed and the user's redaction settings could not be read completely, because files for
-    /// other people are not written under a partial policy.
+    /// If the files are committed and the user's redaction settings could not be read completely. Files for other
+    /// people are not written under a partial policy.
     pub fn redactor_for_writing(&self, settings: &Settings) -> Result<Redactor> {
         match (&self.root, &settings.redact.broken) {
             (Some(_), Some((path, message))) => Err(Error::Settings {
@@ -275,8 +274,9 @@ impl Store {
         files
     }
 
-    /// Returns the folders of memory files: that of the worktree's checkout and the store's own, except those that are
-    /// symbolic links; the folder with copies of files that a sparse checkout omits; and the drafts.
+    /// Returns the folders that contain memory files: the folder in the worktree's checkout, the store's own folder,
+    /// the folder with copies of files that a sparse checkout omits, and the drafts. Of the first two, folders that are
+    /// symbolic links are left out.
     fn folders(&self) -> Vec<PathBuf> {
         let checkout = self.checkout.as_deref().filter(|root| check_folder(root).is_ok());
         let own = self.check_folder().is_ok().then(|| self.folder.clone());
@@ -292,7 +292,7 @@ impl Store {
     }
 
     /// Saves a memory by a person or a model, redacted by `redactor`. If a memory of the same kind and title exists, it
-    /// is updated: the text is replaced, tags and paths are merged.
+    /// is updated: its text is replaced, and the tags and paths of both are merged.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
         if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
             let user = Self { lock_wait: self.lock_wait, ..Self::user(&self.dirs)? };
@@ -300,8 +300,8 @@ impl Store {
         }
         let hidden = redactor.redact_memory(&mut memory);
         let suspects = self.gate(&mut memory, redactor);
-        // All files are read before the lock is taken. Under the lock, only candidates and files that appeared since
-        // are read.
+        // All files are read before the lock is taken. Under the lock, only the candidates and files that appeared in
+        // between are read.
         let known = stored::paths(&self.folders());
         let mut same: Vec<PathBuf> = self
             .list()?
@@ -314,8 +314,8 @@ impl Store {
         same.extend(stored::paths(&self.folders()).difference(&known).cloned());
         let now_there = same.iter().filter_map(|path| Some(stored::read(path).ok()?.stored));
         let mut same = now_there.filter(|stored| is_same(stored, &memory));
-        // A save never merges with a memory from the repository or from a tool call of Claude's: parts of the old
-        // memory that `memory` does not replace would then count as this machine's.
+        // A save does not merge with a memory from the repository or from one of Claude's tool calls. Otherwise the
+        // parts of the old memory that `memory` does not replace would count as text of this machine.
         let own = self.owner();
         let by = By::author(&memory);
         match same.find(|stored| own(stored) && self.may_merge(stored, by, &suspects)) {
@@ -337,7 +337,7 @@ impl Store {
         }
     }
 
-    /// Changes a memory but not its id. The file is edited in place and redacted completely by `redactor`.
+    /// Changes a memory but not its id. The file is edited in place, and the whole file is redacted by `redactor`.
     pub fn edit(
         &self,
         id: &str,
@@ -352,7 +352,7 @@ impl Store {
     /// Changes the memory in this file. No other file is read.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the file now contains another memory; other errors if the file is missing or not
+    /// [`Error::NotFound`] if the file now contains another memory. Other errors if the file is missing or not
     /// released.
     pub fn edit_at(
         &self,
@@ -371,9 +371,9 @@ impl Store {
         self.update(path, by, redactor, change)
     }
 
-    /// Marks the memory in this file as superseded by another memory, or by none, and removes the reverse link if there
-    /// is one. A file that other people read never names a memory that they do not have: if the newer memory is in
-    /// another folder, this file is unchanged, and only the newer memory contains the link.
+    /// Marks the memory in this file as superseded by another memory, or by none. Also removes the reverse link, if
+    /// there is one. A file that other people read must not name a memory that they do not have. If the newer memory is
+    /// in another folder, this file therefore stays unchanged, and only the newer memory contains the link.
     ///
     /// # Errors
     /// See [`Store::edit_at`].
@@ -419,8 +419,8 @@ impl Store {
         self.put(stored, before, By::Person, file, redactor).map(Some)
     }
 
-    /// Removes a memory from recall and writes a tombstone, so that it is not learned again. The archived copy is
-    /// redacted by `redactor`.
+    /// Removes a memory from recall and writes a tombstone, so that the memory is not learned again. The archived copy
+    /// is redacted by `redactor`.
     pub fn forget(
         &self,
         id: &str,
@@ -433,11 +433,11 @@ impl Store {
         let memory = &stored.memory;
         let archived = self.archived_path(memory);
         let mut ledger = Ledger::open(&self.home)?;
-        // In this order, a crash leaves the memory either in its place or complete in both places.
+        // Because of this order, a crash leaves a complete file in the memory folder, in the archive, or in both.
         if how == Forget::Archive {
             let Read { stored: now, file } = stored::read(&stored.path)?;
             let text = redacted_file(file.text(), redactor);
-            // A restored file must keep its origin, which is this machine, the repository or a tool call.
+            // The ledger must list the same origin for the archived text: this machine, the repository or a tool call.
             ledger.inherit(&text, ledger.texts().origin(&now))?;
             replace(&archived, text.as_bytes(), Privacy::Private)?;
         }
@@ -449,8 +449,8 @@ impl Store {
             migrate::remove_backups(&self.home)?;
             remove(&archived)?;
         }
-        // Other files with the same id, for example a person's copy, are removed as well, but not files from the
-        // repository, which may contain any id.
+        // Other files with the same id are removed as well, for example a copy by a person. Files from the repository
+        // are not removed, because they may contain any id.
         let own = self.owner();
         for copy in self.copies(memory.id) {
             if copy.path == stored.path || own(&copy) {
@@ -469,15 +469,15 @@ impl Store {
         }
     }
 
-    /// Restores an archived memory, redacted by `redactor`. Without an archived copy, removes the tombstone of a
-    /// deleted memory, so that the next sync can learn it again.
+    /// Restores an archived memory, redacted by `redactor`. If there is no archived copy, removes the tombstone of a
+    /// deleted memory, so that the next sync can learn the memory again.
     pub fn restore(&self, id: &str, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
         let stored = match self.archived().and_then(|archived| archived.find(id)) {
             Ok(stored) => stored,
             Err(missing) => {
-                // There is no archived memory, but a deleted file may have left a tombstone.
+                // A memory whose file was deleted has no archived copy, but may have a tombstone.
                 let Some(found) = ledger.find_tombstone(id) else { return Err(missing) };
                 return self.restore_deleted(&mut ledger, id, found, redactor);
             }
@@ -489,7 +489,7 @@ impl Store {
         self.hold_file(&mut file, redactor)?;
         ledger.inherit(file.text(), origin)?;
         let tombstone = ledger.tombstone(stored.memory.id);
-        // A pending memory was not in the folder, and becomes pending again.
+        // The former file of a pending memory was not in the memory folder. The memory becomes pending again.
         let was_at = tombstone
             .filter(|_| file.memory.status != Status::Held)
             .and_then(|tombstone| tombstone.name.clone());
@@ -503,8 +503,8 @@ impl Store {
         Ok(Some(stored::read(&path)?.stored))
     }
 
-    /// Restores a deleted memory. One that a person or a model wrote is restored from the ledger's copy; a learned one
-    /// is written by the next sync.
+    /// Restores a deleted memory. A memory that a person or a model wrote is restored from the ledger's copy. The next
+    /// sync writes a learned memory again.
     fn restore_deleted(
         &self,
         ledger: &mut Ledger,
@@ -540,7 +540,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// Moves a draft to the folder of memory files after a review, redacted by `redactor`, because the draft may be
+    /// Moves a draft to the folder of memory files after a review. It is redacted by `redactor`, because it may be
     /// older than a redaction setting or may have been edited by hand.
     pub fn promote(&self, id: &str, redactor: &Redactor) -> Result<Stored> {
         let _lock = self.lock()?;
@@ -568,8 +568,8 @@ impl Store {
         Ok(stored::read(&path)?.stored)
     }
 
-    /// Rejects a draft, so that its file is removed and the memory is not learned again. The title is kept, redacted by
-    /// `redactor`.
+    /// Rejects a draft: removes its file and writes a tombstone, so that the memory is not learned again. The tombstone
+    /// contains the title, redacted by `redactor`.
     pub fn reject(&self, id: &str, redactor: &Redactor, now: Timestamp) -> Result<Stored> {
         let _lock = self.lock()?;
         let draft = self.find_draft(id)?;
@@ -580,12 +580,12 @@ impl Store {
         Ok(draft)
     }
 
-    /// Makes an accepted memory pending again, with its id and text. The file becomes private, and syncs leave it so
+    /// Makes an accepted memory pending again, with its id and text. The file becomes private. Syncs do not change it
     /// until a review accepts the memory. The caller must check that git does not have the file, because other clones
     /// would keep a copy.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the folder of memory files contains no memory with this id; other errors if the file is
+    /// [`Error::NotFound`] if the folder of memory files contains no memory with this id. Other errors if the file is
     /// not released or cannot be moved.
     pub fn hold(&self, id: MemoryId) -> Result<Stored> {
         let _lock = self.lock()?;
@@ -601,8 +601,8 @@ impl Store {
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(id).cloned();
         let entry = entry.unwrap_or_else(|| LedgerEntry::new(id, self.ledger_root()));
-        // In this order, a kill leaves the memory accepted, or in both places, where the accepted file takes
-        // precedence.
+        // If the process is killed in between, the memory is still accepted. If both files exist, the accepted file
+        // takes precedence.
         let path = free_path_in(&self.home.drafts, &file.memory)?;
         self.write(&path, file.text().as_bytes())?;
         ledger.held(entry, file.text())?;
@@ -622,14 +622,14 @@ impl Store {
         Ok(Ledger::open(&self.home)?.tombstones())
     }
 
-    /// Returns the ids of a person's memories that sessions no longer contain, except those that a person decided to
+    /// Returns the ids of a person's memories that sessions no longer contain, except memories that a person decided to
     /// keep.
     pub fn unfound(&self) -> Result<Vec<MemoryId>> {
         Ok(Ledger::open(&self.home)?.unfound())
     }
 
-    /// Returns a predicate that is true if, according to the ledger, no person changed or accepted the memory with this
-    /// id and text.
+    /// Returns a predicate that takes a memory's id and text. It returns true if, according to the ledger, no person
+    /// changed or accepted the memory.
     pub fn undecided(&self) -> Result<impl Fn(MemoryId, &str) -> bool> {
         let ledger = Ledger::open(&self.home)?;
         Ok(move |id: MemoryId, text: &str| {
@@ -658,12 +658,12 @@ impl Store {
         Ok(listing)
     }
 
-    /// Locks the project's files for a change. Waits for another writer, which takes a second at most; readers take no
+    /// Locks the project's files for a change. Waits for other writers, which take at most a second. Readers take no
     /// lock. The lock is released when the returned file is dropped.
     ///
     /// # Errors
     /// [`Error::Newer`] if a later version of the program has written the store, the user's own store or the memory
-    /// folder; other errors if the lock cannot be taken.
+    /// folder. Other errors if the lock cannot be taken.
     pub(crate) fn lock(&self) -> Result<File> {
         format_version::check_user(&self.dirs)?;
         let lock = stored::lock_within(&self.home, self.lock_wait)?;
@@ -673,7 +673,8 @@ impl Store {
         Ok(lock)
     }
 
-    /// Returns an error for an unreleased file, because a changed file would count as this machine's.
+    /// Returns an error for an unreleased file. Without this check, a changed file would count as a file of this
+    /// machine.
     fn check_given(&self, stored: &Stored) -> Result<()> {
         let unreleased =
             self.judged.as_deref().is_some_and(|(trust, _)| trust.is_unreleased(stored));
@@ -687,8 +688,8 @@ impl Store {
         ))
     }
 
-    /// Returns an error if the committed folder is a symbolic link, because another person's commit could make it point
-    /// anywhere.
+    /// Returns an error if the committed folder is a symbolic link. Another person's commit could make it refer to any
+    /// folder.
     pub(crate) fn check_folder(&self) -> Result<()> {
         self.root.as_deref().map_or(Ok(()), check_folder)
     }
@@ -718,14 +719,14 @@ impl Store {
         disk::remove_below(self.root_of(path), path)
     }
 
-    /// Returns the folder below which symbolic links are not followed: the working tree that contains `path`, or our
-    /// data folder.
+    /// Returns the folder below which symbolic links are not followed: the working tree that contains `path`, or the
+    /// program's data folder.
     fn root_of(&self, path: &Path) -> &Path {
         self.tree_of(path).unwrap_or(&self.dirs.data)
     }
 
-    /// Returns whether `path` is in the folder of memory files and can be created again: it is free, and its parents
-    /// are folders or missing.
+    /// Returns whether a file can be created at `path`: the path is in the folder of memory files, it does not exist,
+    /// and its parents are folders or missing.
     pub(crate) fn may_create(&self, path: &Path) -> bool {
         let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.folder);
         let mut parts = path.strip_prefix(&self.folder).into_iter().flat_map(Path::components);
@@ -754,7 +755,7 @@ impl Store {
         if self.tree_of(path).is_some() { Privacy::Shared } else { Privacy::Private }
     }
 
-    /// Returns a free path for a new memory's file.
+    /// Returns a path for a new memory's file at which no file exists.
     pub(crate) fn free_path(&self, memory: &Memory) -> Result<PathBuf> {
         let folder = match memory.status {
             Status::Held => &self.home.drafts,
@@ -778,7 +779,7 @@ impl Store {
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
         let Read { stored, mut file } = stored::read(path)?;
-        // The file as it is now is checked, because a pull may have replaced it since it was listed.
+        // The present file is checked, because a pull may have replaced it after it was listed.
         self.check_given(&stored)?;
         let mut memory = stored.memory.clone();
         change(&mut memory);
@@ -821,7 +822,7 @@ impl Store {
         Ok(Saved { stored, change: Change::Updated, hidden, suspects: Vec::new() })
     }
 
-    /// Records a saved memory in the ledger, so that it survives `git clean` as derived memories do.
+    /// Records a saved memory in the ledger, so that a sync restores it after `git clean`, like derived memories.
     fn note_saved(&self, path: &Path, file: &MemoryFile, by: By) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };
         let lookup = Lookup::new(&self.home);
@@ -829,11 +830,12 @@ impl Store {
         let mut new = LedgerEntry::new(file.memory.id, root);
         let mut known = lookup.entry(file.memory.id)?;
         if by == By::Person && file.memory.source.said_by == Some(SaidBy::Assistant) {
-            // A ledger entry does not record which author changed a note.
+            // A ledger entry does not contain the author of the last change to a note, so the change is recorded as a
+            // decision.
             Reviewed::note_locked(&self.home, file.memory.id)?;
         }
         if by == By::Link {
-            // A sync may remove the link again once the newer memory is removed.
+            // If the newer memory is removed, a sync may remove the link.
             for entry in known.iter_mut().chain([&mut new]) {
                 entry.linked = file.memory.superseded_by;
             }
@@ -847,7 +849,7 @@ impl Store {
     }
 
     pub(crate) fn archived_path(&self, memory: &Memory) -> PathBuf {
-        // The name contains the whole id, because the title may have changed since the memory was last archived.
+        // The name contains the whole id, because the title may have changed since the memory was archived before.
         self.home.archived_memories.join(format!("{}.md", memory.id))
     }
 
@@ -858,7 +860,8 @@ impl Store {
     }
 }
 
-/// Returns an error if the committed folder of a working tree is a symbolic link. Call it before the tree is trusted.
+/// Returns an error if the committed folder of a working tree is a symbolic link. Callers call it before they trust the
+/// tree.
 pub fn check_folder(root: &Path) -> Result<()> {
     let store = root.join(STORE_DIR);
     for folder in [memory_folder(root), store] {
@@ -884,13 +887,13 @@ pub(crate) fn write_all(files: &[(Store, PathBuf, String)]) -> Result<()> {
     disk::replace_all(&writes)
 }
 
-/// Returns a free path in this folder.
+/// Returns a path in this folder at which no file exists.
 pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
     let path = folder.join(file_name(memory));
     if std::fs::symlink_metadata(&path).is_err() {
         return Ok(path);
     }
-    // The short id belongs to another memory of the same title, or a person gave another file this name.
+    // Another memory with this title has the same short id, or a person gave this name to another file.
     let name = format!("{}.md", memory.id);
     let path = folder.join(name);
     match std::fs::symlink_metadata(&path) {
@@ -907,7 +910,7 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
     let live = matches!(stored.memory.status, Status::Active | Status::Held);
     stored.memory.id == memory.id
         || live
-            // If a superseded or expired statement is repeated, it becomes a new memory.
+            // If a superseded or expired statement is repeated, the repetition becomes a new memory.
             && stored.memory.superseded_by.is_none()
             && !stored.memory.is_expired(memory.created)
             && stored.memory.kind == memory.kind
@@ -916,14 +919,14 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
             && !is_note_on_others_word(&stored.memory, memory)
 }
 
-/// Returns whether a model's note has the same title as a memory that a person stated or wrote. Such a note becomes a
+/// Returns whether a model's note has the same title as a memory that a person stated or wrote. The note then becomes a
 /// separate memory, because the person did not state it.
 fn is_note_on_others_word(old: &Memory, new: &Memory) -> bool {
     new.source.is_noted() && old.source.is_users()
 }
 
-/// Replaces the text of `old` by that of `new` and merges the tags, paths and superseded memories of both. If anything
-/// changes, the memory gets a new date of occurrence.
+/// Replaces the text of `old` by the text of `new`, and merges the tags, paths and superseded memories of both. If
+/// anything changes, the memory gets a new date of occurrence.
 fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let before = old.clone();
     let occurred = new.occurred.unwrap_or(now);
@@ -969,7 +972,7 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
             old.supersedes.push(older);
         }
     }
-    // The caller has searched for contradictions again, or resolved them.
+    // The caller has searched for contradictions again or resolved them, so the old links are removed.
     old.relations.retain(|link| link.kind != CONTRADICTS);
     for link in new.relations {
         if link.to != old.id && !old.relations.contains(&link) {

@@ -1,5 +1,5 @@
-//! Memory files in folders: reading one, listing many, and the lock for changes. The ledger, identity, trust and the
-//! store depend on this module.
+//! Memory files in folders: reads one file, lists many, and locks a store for changes. The modules for the ledger,
+//! identity, trust and the store depend on this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -23,17 +23,17 @@ use crate::memory::Memory;
 /// Maximum number of files that are read in one store. Further files are reported as errors.
 pub const FILES_MAX: usize = 200_000;
 
-/// Maximum size in bytes of all files that are read in one store. Further files are reported as errors. This suffices
-/// for about 200,000 memories of the usual length; a larger store is probably malicious.
+/// Maximum size in bytes of all files that are read in one store. Further files are reported as errors. The limit
+/// suffices for about 200,000 memories of the usual length; a larger store is probably malicious.
 pub(crate) const STORE_BYTES_MAX: u64 = 128 << 20;
 
 /// Remedy for a store that is too large to read.
 const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 
-/// Minimum number of characters of an id by which a memory can be found.
+/// Minimum number of characters of an id with which a memory can be found.
 pub const SHORT_ID_CHARS_MIN: usize = 4;
 
-/// Maximum depth of folders in a store, because a person may sort memories into folders.
+/// Maximum depth of folders in a store. A person may sort memories into folders.
 pub(crate) const LEVELS_MAX: usize = 4;
 
 /// A memory and its file.
@@ -61,17 +61,17 @@ pub struct Listing {
     pub broken: Vec<Error>,
 }
 
-/// A memory file when it was read.
+/// A memory file as read from the disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub stored: Stored,
     pub file: MemoryFile,
 }
 
-/// Lists the memories in folders. If several files have the same id or name (see [`refuse_twins`]), the first one by
-/// folder and path for which `is_held` returns false is selected, so that a withheld file hides no other; if there is
-/// none, the first. A repetition in a later folder is not an error, because the file of a draft may be in the working
-/// tree again.
+/// Lists the memories in folders. Several files may have the same id or name (see [`refuse_twins`]). Of these, the
+/// first file by folder and path for which `is_held` returns false is selected, so that a withheld file hides no other
+/// file. If `is_held` returns true for all of them, the first file is selected. A file with the same id in a later
+/// folder is not an error, because the file of a draft may be in the working tree again.
 pub(crate) fn list<P: AsRef<Path>>(
     folders: &[P],
     is_held: &mut dyn FnMut(&Stored) -> bool,
@@ -123,8 +123,8 @@ impl Listing {
     }
 }
 
-/// Returns the index of the file to select from several with the same id or name: the first for which `is_held` returns
-/// false, or else the first. `is_held` is called only if there are several files.
+/// Returns the index of the file to select from several files with the same id or name: the first file for which
+/// `is_held` returns false, or else the first file. `is_held` is called only if there are several files.
 fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
     match files.len() {
         1 => 0,
@@ -132,9 +132,9 @@ fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
     }
 }
 
-/// Removes files whose names differ only in case or in composed letters, which other systems treat as equal, and
-/// returns an error for each. The caller must have read all files, including withheld ones, because a file that is not
-/// selected occupies no name.
+/// Removes files whose names differ only in case or in composed letters, because other systems treat such names as
+/// equal. Returns an error for each of them. The caller must have read all files, including withheld files, because a
+/// file that is not selected occupies no name.
 pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     folders: &[P],
     files: &mut Vec<T>,
@@ -176,8 +176,8 @@ fn same_folder<P: AsRef<Path>>(folders: &[P], a: &Path, b: &Path) -> bool {
     folders.iter().any(|folder| a.starts_with(folder) && b.starts_with(folder))
 }
 
-/// Reads every memory file, in the order of folders and paths, including duplicates (see [`refuse_twins`]). An error
-/// about a folder means that the folder was not read completely.
+/// Reads every memory file in the order of folders and paths, including duplicates (see [`refuse_twins`]). An error
+/// about a folder means that not all files of the folder were read.
 pub(crate) fn visit<P: AsRef<Path>>(folders: &[P], each: &mut dyn FnMut(Result<Read>)) {
     visit_up_to(STORE_BYTES_MAX, folders, each);
 }
@@ -231,8 +231,8 @@ fn walk(folder: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> {
         .max_depth(LEVELS_MAX)
         .follow_links(false)
         .follow_root_links(false)
-        // Sorted by file name: the compared entries are in one folder, and extracting the name from each path is
-        // slower.
+        // All compared entries are in the same folder, so comparing whole paths gives the order of the names.
+        // Extracting the name from each path is slower.
         .sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()))
         .into_iter()
         .filter_entry(|entry| !is_hidden(entry))
@@ -278,8 +278,8 @@ fn read_with(reader: &mut FileReader, path: &Path) -> Result<Read> {
     Ok(Read { stored, file })
 }
 
-/// Reads a file that was just written. If git removed it since, returns the memory as written, because the ledger
-/// contains it, so it is saved nevertheless.
+/// Reads a file that was just written. If git has removed the file in between, returns the memory as written. The
+/// memory is still saved, because the ledger contains it.
 pub(crate) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     match read(path) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -294,7 +294,7 @@ pub(crate) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     }
 }
 
-/// Returns the hash of a memory file's text. It does not depend on line endings, which git may convert.
+/// Returns the hash of a memory file's text. The hash does not depend on line endings, which git may convert.
 pub(crate) fn text_hash(text: &str) -> String {
     const HASH_CHARS: usize = 32;
     let hash = match text.contains('\r') {
@@ -304,12 +304,12 @@ pub(crate) fn text_hash(text: &str) -> String {
     hash.to_hex()[..HASH_CHARS].to_owned()
 }
 
-/// Takes the lock for changes to a project's files, including its record; see `Store::lock`.
+/// Takes the lock for changes to a project's files, including its record. See `Store::lock`.
 pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
     lock_within(home, LOCK_WAIT)
 }
 
-/// Takes the store's lock, waiting at most `most`. Returns an error for a store of an unsupported format.
+/// Takes the store's lock, and waits at most `most` for it. Returns an error for a store of an unsupported format.
 pub(crate) fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
     create_folder(&home.folder, Privacy::Private)?;
     let path = home.folder.join("store.lock");
@@ -363,7 +363,7 @@ mod tests {
             let file = folder.path().join(name).with_extension("md");
             std::fs::write(file, format!("# {name}\n\n{}", "x".repeat(1 << 19))).unwrap();
         }
-        // The first file is larger than a store may be, which must not hide the other files.
+        // The first file is larger than a store may be. This must not hide the other files.
         let hole = File::create(folder.path().join("a.md")).unwrap();
         hole.set_len(STORE_BYTES_MAX + 1).unwrap();
         let read = |bytes_max| {
@@ -371,7 +371,7 @@ mod tests {
             visit_up_to(bytes_max, &[folder.path()], &mut |read| errors.extend(read.err()));
             errors
         };
-        // Each file is too long for a memory and counts with the number of bytes read.
+        // Each file is too long for a memory. It counts with the number of bytes that were read.
         assert_eq!(read(5 * FILE_BYTES_MAX as u64).len(), 5);
         let errors = read(1 << 20);
         assert_eq!(errors.len(), 6, "all five, and that it was too much");

@@ -1,4 +1,4 @@
-//! The table of token vectors: its results, and its errors for invalid files.
+//! Tests of the table of token vectors: its results, and its errors for invalid files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use memory_store::embed::{DIMENSIONS, Space, Table, Vector, build, model};
 
 const PIECES: [&str; 6] = ["[UNK]", "red", "green", "##er", "rare", "grey"];
 
-/// Returns a row with one value, and its weight.
+/// Returns a row with this value at one position and zeros elsewhere.
 fn row(at: usize, weight: f32) -> [f32; DIMENSIONS] {
     let mut row = [0.0; DIMENSIONS];
     row[at] = weight;
@@ -30,11 +30,11 @@ fn open(bytes: &[u8]) -> Result<Table, memory_store::Error> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.bin");
     std::fs::write(&path, bytes).unwrap();
-    // The file stays open and readable after its folder is removed.
+    // The open file stays readable after its folder is removed.
     Table::open_file(&path)
 }
 
-/// Returns the expected vector of weights at positions.
+/// Returns the expected vector, the sum of weights at positions.
 fn vector(parts: &[(usize, f32)]) -> Vector {
     let mut sum = [0.0; DIMENSIONS];
     for &(at, weight) in parts {
@@ -133,7 +133,7 @@ fn no_flipped_bit_gives_another_vector() {
         let mut bytes = good.clone();
         bytes[at] ^= 1 << (at % 8);
         match open(&bytes).and_then(|table| table.embed(text)) {
-            // Padding and free rows are not read.
+            // Padding and unused rows are not read, so a change in them has no effect.
             Ok(vector) => assert_eq!(vector, expected, "byte {at}"),
             Err(_) => noticed += 1,
         }

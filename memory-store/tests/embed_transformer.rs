@@ -1,4 +1,5 @@
-//! The transformer: the same vector in every code path, close to that of the reference.
+//! Tests of the transformer: all code paths return the same vector, and the vector is close to that of the reference
+//! implementation.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -67,7 +68,7 @@ fn open(bytes: &[u8]) -> Result<Transformer, memory_store::Error> {
 #[test]
 fn every_code_path_gives_the_same_bits() {
     let file = file();
-    // With and without a remainder after the tiles and blocks.
+    // Texts whose lengths do and do not leave a remainder after the tiles and blocks.
     let texts = ["red", "green greener grey", &"red green grey ".repeat(11)];
     let of_path = |path| {
         let mut transformer = open(&file).unwrap();
@@ -135,7 +136,7 @@ fn other_weights_are_another_space() {
     assert_ne!(open(&weights).unwrap().space(), space);
 }
 
-/// `scripts/build-reference-vectors` computed these in double precision from the published weights.
+/// `scripts/build-reference-vectors` computed the reference vectors in double precision from the published weights.
 #[test]
 fn the_shipped_transformer_is_close_to_the_reference() {
     let transformer = Transformer::open(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/assets")));

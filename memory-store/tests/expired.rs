@@ -1,6 +1,6 @@
-//! An expired memory suppresses nothing: the memory that it superseded is in force again, repetitions of it are
-//! returned, and other cures are found for its error. Tested with an index that was published before and after the
-//! expiry.
+//! An expired memory suppresses no other memory. The memory that it superseded is valid again, its repetitions are
+//! returned, and other cures are found for its error. Each test uses an index that was published before the expiry and
+//! an index that was published after it.
 
 use crate::common::{Fixture, NOW, id, memory};
 use memory_store::index::document::Passage;
@@ -10,12 +10,12 @@ use memory_store::recall::{Recalled, Search};
 use memory_store::signature::error_signature;
 use memory_store::{Kind, Timestamp};
 
-/// End of validity in the tests that publish before.
+/// End of validity for an index that is published before the expiry.
 const UNTIL: Timestamp = Timestamp(NOW.0 + 1000);
-/// A time after that.
+/// A time after `UNTIL`.
 const LATER: Timestamp = Timestamp(NOW.0 + 2000);
 
-/// Runs a test with an index that was published before the expiry, and with one published after it.
+/// Runs a test with an index that was published before the expiry, and with an index that was published after it.
 fn both(write: impl Fn(&Fixture, Timestamp), check: impl Fn(&Fixture, Timestamp)) {
     for (until, now) in [(UNTIL, LATER), (Timestamp(NOW.0 - 1), NOW)] {
         let fixture = Fixture::filled();
@@ -62,7 +62,7 @@ fn what_an_expired_memory_replaced_holds_again() {
             let expected = vec!["The quota probe listens on port 7440".to_owned()];
             assert_eq!(asked(fixture, now), [expected.clone(), expected], "{names}");
         });
-        // Before its expiry it supersedes the other one.
+        // Before its expiry, the newer memory supersedes the older one.
         let fixture = Fixture::filled();
         write(&fixture, UNTIL);
         fixture.publish();

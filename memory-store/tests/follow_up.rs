@@ -1,5 +1,5 @@
-//! Follow-up prompts about a fictitious shop: their recall with the topic of the preceding prompt, which must not open
-//! the gate for other prompts.
+//! Follow-up prompts about a fictitious shop. The topic of the preceding prompt helps to recall memories for follow-up
+//! prompts, but must not open the gate for other prompts.
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, memory};
@@ -50,7 +50,8 @@ const MEMORIES: &[(&str, &str)] = &[
     ("Stock is reserved for ten minutes", "The worker frees it afterwards."),
 ];
 
-/// A session's first prompt, its follow-up, and the beginning of the expected title; empty if no memory answers it.
+/// The first prompt of a session, its follow-up prompt, and the beginning of the expected title. The title is empty if
+/// no memory answers the follow-up prompt.
 const TALKS: &[(&str, &str, &str)] = &[
     ("How do we deploy to staging?", "and production?", "Deploy production"),
     ("deploy the branch to staging please", "now the same for production", "Deploy production"),
@@ -103,19 +104,19 @@ fn shop(vectors: Option<&Shipped>) -> Fixture {
     fixture
 }
 
-/// Returns the best hit of a follow-up, with the topic of the first prompt or without.
+/// Returns the best hit for a follow-up prompt, with or without the topic of the first prompt.
 fn ask(recall: &Recall, first: &str, then: &str, with_topic: bool) -> Option<String> {
     let mut topic = Topic::default();
     let answered = recall.prompt(first, Some(&mut topic), NOW, &|_| false);
     let given = answered.hits.first().map(|hit| hit.id);
-    // In the form of the session file.
+    // The topic is stored in this form in the session file.
     let mut topic = Topic::from_hex(&if with_topic { topic.to_hex() } else { String::new() });
     let found = recall.prompt(then, Some(&mut topic), NOW, &|id| Some(id) == given);
     Some(found.hits.into_iter().next()?.title)
 }
 
-/// Returns the number of talks with an expected memory whose best hit is right, and the number of hits for prompts
-/// without one, after every first prompt.
+/// Returns two numbers: of sessions with an expected memory whose best hit is right, and of hits for prompts without an
+/// expected memory, after every first prompt.
 fn counts(recall: &Recall, with_topic: bool) -> (usize, usize) {
     let ask = |first: &str, then: &str| ask(recall, first, then, with_topic);
     let (speaking, silent): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! An index from publishing to recall, as all callers use it.
+//! Tests of an index from publishing to recall, with the functions that all callers use.
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{self, Fixture, NOW, id, memory, put};
@@ -73,7 +73,7 @@ fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
     assert_eq!(found.hits[0].why, "replaces \"The cron job sweep drains the outbox queue\"");
     let older = found.trace.iter().find(|traced| traced.id == id(70)).unwrap();
     assert_eq!((older.outcome, older.instead), (CandidateOutcome::Superseded, Some(id(71))));
-    // If the newer one was injected before, the old one is still suppressed.
+    // If the newer memory was injected before, the older memory is still suppressed.
     let again = recall.prompt(prompt, None, NOW, &|known| known == id(71));
     assert_eq!(titles(&again.hits), Vec::<&str>::new());
 }
@@ -191,7 +191,8 @@ fn a_store_asks_for_as_much_as_the_talk_that_comes_near_it_scores() {
     }
     let near = fixture.publish().gate;
     assert!(near.threshold >= far.threshold, "{near:?} {far:?}");
-    // The strictest kind determines the threshold, so that foreign prompts near one kind are not hidden by the other.
+    // The kind of background prompts with the highest threshold determines the gate, so that the scores of the other
+    // kinds do not lower it.
     assert!(near.mean != far.mean, "{near:?} {far:?}");
     let found =
         fixture.recall().prompt("what did the speaker say about loneliness", None, NOW, &|_| false);
@@ -249,7 +250,7 @@ fn a_worktree_without_an_index_uses_that_of_the_main_tree() {
         "The quota probe needs a warm cache",
         "Run the probe twice; the first answer is from a cold cache.",
     ));
-    // Its file is in the worktree, outside of the tree whose index lists it.
+    // The file of the memory is in the worktree, outside of the tree whose index lists it.
     let folder = worktree.root.join(".throughline/memories");
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join(new.path.file_name().unwrap());
@@ -280,7 +281,7 @@ fn what_is_journalled_while_the_store_is_listed_stays_in_the_journal() {
     fixture.publish_with(publisher, &listed, None);
     let found = fixture.recall().prompt("when does the quota probe run?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);
-    // Merged by the next publisher, after which the journal is a new file.
+    // The next publisher merges the entries. After that, the journal is a new file.
     fixture.publish();
     assert_eq!(fixture.publish().generation, 2);
     let found = fixture.recall().prompt("when does the quota probe run?", None, NOW, &|_| false);
@@ -298,7 +299,7 @@ fn publishing_the_same_again_changes_nothing_and_the_same_store_gives_the_same_b
     let segments = |fixture: &Fixture| -> Vec<(String, Vec<u8>)> {
         fixture.index_files().into_iter().filter(|(name, _)| name.ends_with(".seg")).collect()
     };
-    // Files are named relative to the root, so only modification times could differ.
+    // The index contains paths relative to the root, so only modification times could differ.
     fixture.set_times();
     other.set_times();
     fixture.publish();
@@ -327,7 +328,7 @@ fn without_an_index_nothing_is_given_and_that_is_noted() {
     let found =
         recall.prompt("which port does the ledger service listen on?", None, NOW, &|_| false);
     assert!(found.hits.is_empty());
-    // Where there is nothing to remember, nothing is missing.
+    // If there are no memories, a missing index is not reported.
     assert_eq!(Fixture::empty().recall().degraded(), None);
 }
 
@@ -343,7 +344,7 @@ fn another_format_version_is_noted_and_replaced() {
     let found =
         recall.prompt("which port does the ledger service listen on?", None, NOW, &|_| false);
     assert!(found.hits.is_empty());
-    // The next publisher replaces it.
+    // The next publisher replaces the index.
     fixture.publish();
     assert_eq!(fixture.recall().degraded(), None);
 }
@@ -443,7 +444,7 @@ fn turns_grow_by_segments_that_are_merged() {
     assert_eq!(find("subject17").len(), 5);
     assert!(!fixture.publish_turns(fixture.added(&mut std::iter::once(grown()))).changed);
 
-    // Replacement removes all others.
+    // A replacement removes all other turns.
     fixture.publish_turns(fixture.replaced(&mut std::iter::once(grown())));
     assert_eq!((find("subject17").len(), find("subject18").len()), (1, 0));
     let bytes: Vec<u8> = fixture.index_files().into_iter().flat_map(|(_, bytes)| bytes).collect();
@@ -481,7 +482,7 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
     assert_eq!((search("quaternions"), search("subject2"), search("subject9")), (7, 1, 0));
 
-    // Unpublished files are removed, and so are those of a killed run when the next one begins.
+    // Files that were staged but not published are removed. Files of a killed run are removed when the next run begins.
     let unnamed = || {
         let (named, _) = Index::open(&index).unwrap().unwrap().passages();
         let files = fixture.index_files();
@@ -500,7 +501,7 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     assert!(fixture.publish_turns(Some(staged)).changed);
     assert_eq!((search("quaternions"), search("subject8")), (9, 1));
     assert_eq!(unnamed(), 0);
-    // Turns that are present already are not new.
+    // Turns that the index already contains do not change it.
     let staged = stage(Staged::begin(&index, false).unwrap(), &[&all[2..7]]);
     assert!(!fixture.publish_turns(Some(staged)).changed);
     assert!(!fixture.publish().changed);
@@ -522,7 +523,7 @@ fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_ca
     drop(stage());
     assert!(!files().iter().any(|name| name.starts_with("passages")));
 
-    // An unreadable manifest may be of a newer version, so the files that it names are unknown.
+    // A later version may have written an unreadable manifest, so the files that it names are unknown and are kept.
     fixture.publish_turns(fixture.replaced(&mut std::iter::once(turn("session-1", 0, "a turn"))));
     let manifest = index.join("MANIFEST");
     let bytes = std::fs::read(&manifest).unwrap();
@@ -564,7 +565,7 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
     add(1, 200);
     add(2, 40);
     assert_eq!((segments(), is_unsettled()), (vec![200, 40], false));
-    // Merging them would take too long while publishing.
+    // Merging the segments while publishing would take too long.
     add(3, 120);
     assert_eq!((segments(), is_unsettled()), (vec![200, 160], true));
     let before = Index::open(&fixture.index()).unwrap().unwrap().manifest;
@@ -610,7 +611,7 @@ fn other_scripts_are_found() {
 fn a_memory_that_no_longer_holds_is_not_given() {
     let fixture = Fixture::filled();
     let mut old = memory(50, Kind::Fact, "The quota probe is paused", "Until the audit is over.");
-    // It was valid when the index was published, and has expired since.
+    // The memory was valid when the index was published, and has expired since.
     old.valid_until = Some(Timestamp(NOW.0 + 1));
     fixture.write(old.clone());
     fixture.publish();
@@ -645,7 +646,7 @@ fn a_memory_is_found_by_the_index_where_its_file_is_as_it_was_read() {
     assert_eq!(find(&id), Some(first.memory.title.clone()));
     assert_eq!(find(&id[id.len() - 3..]), None, "too short for an id");
 
-    // Files that were added since are read, too.
+    // Files that were added after the index was published are read as well.
     let mut twin = first.memory.clone();
     twin.title = "Another one".to_owned();
     let twin = fixture.write(twin);

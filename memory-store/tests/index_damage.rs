@@ -1,7 +1,7 @@
-//! An index with damaged bytes: power failures, full disks, bad memory, malicious changes.
+//! Tests of an index with damaged bytes, as after power failures, full disks, memory errors or malicious changes.
 //!
-//! For any content of the files, recall ends without a panic, and either returns the same results or reports that it is
-//! degraded. It never returns wrong results.
+//! For any content of the files, recall ends without a panic. It either returns the same results as the undamaged
+//! index, or reports that the index is degraded. It never returns wrong results.
 
 use std::fs;
 
@@ -50,7 +50,7 @@ fn fixture() -> Fixture {
     fixture
 }
 
-/// Damages each file of the index in many ways, one at a time, and runs all queries each time.
+/// Damages each file of the index in many ways, one change at a time, and runs all queries after each change.
 fn each_damage(mut damage: impl FnMut(&[u8], usize) -> Vec<u8>, step: usize) {
     let fixture = fixture();
     let sound = ask(&fixture.recall());
@@ -114,7 +114,7 @@ fn a_missing_segment_is_noted_and_repaired() {
     assert!(recall.degraded().is_some());
     let prompt = "which port does the ledger service listen on?";
     assert!(recall.prompt(prompt, None, NOW, &|_| false).hits.is_empty());
-    // The next publisher repairs it although nothing else changed.
+    // The next publisher repairs the index even if no memory changed.
     assert!(fixture.publish().changed);
     assert_eq!(fixture.recall().degraded(), None);
 }
@@ -162,7 +162,7 @@ proptest::proptest! {
     }
 }
 
-/// `doctor` compares whole files, so that it finds any damage.
+/// `doctor` hashes whole files, so that it detects any damage.
 #[test]
 fn a_flipped_byte_of_a_segment_is_always_found_by_its_hash() {
     let fixture = fixture();
@@ -184,8 +184,8 @@ fn a_flipped_byte_of_a_segment_is_always_found_by_its_hash() {
     assert!(damage().is_none());
 }
 
-/// Bit rot keeps length and time, so that a check of headers does not find it; a check of all bytes does, and
-/// distinguishes memories from turns.
+/// Bit rot changes neither the length nor the time of a file, so a check of the headers does not detect it. A check of
+/// all bytes does, and distinguishes damaged memories from damaged turns.
 #[test]
 fn an_inspection_reports_the_unreadable_parts_of_an_index() {
     let fixture = fixture();
@@ -223,7 +223,7 @@ fn an_inspection_reports_the_unreadable_parts_of_an_index() {
     assert_eq!(found(Depth::Bytes), (true, true));
 }
 
-/// A bit that no header covers: the segment opens, and a publisher with `afresh` rebuilds it.
+/// No header covers the changed bit. The segment therefore opens, and only a publisher with `afresh` rebuilds it.
 #[test]
 fn a_publisher_that_begins_afresh_keeps_nothing_of_a_damaged_segment() {
     let fixture = fixture();
@@ -243,8 +243,8 @@ fn a_publisher_that_begins_afresh_keeps_nothing_of_a_damaged_segment() {
     assert!(inspect(&fixture.index(), Depth::Bytes).damage().is_none());
 }
 
-/// A segment of which only the head is read at first: its length is checked as well, and its memory files are read
-/// instead.
+/// Recall at first reads only the head of a large segment. It also checks the segment's length. If the end is missing,
+/// the memory files are read instead.
 #[test]
 fn a_large_segment_without_its_end_counts_as_none() {
     let fixture = Fixture::empty();

@@ -1,8 +1,8 @@
-//! An index written by each released format version is kept, and opened by every later build.
+//! The repository contains an index of each released format version. Every later build must open it.
 //!
 //! `tests/golden/<version>` contains the index and the memory files of the fictitious project, as the first build of
 //! that version wrote them. To create the folder of a new version, run `THROUGHLINE_WRITE_GOLDEN=1 cargo test -p
-//! memory-store --test tests index_golden::` once and commit it; the folders of older versions are never written again.
+//! memory-store --test tests index_golden::` once and commit it. The folders of older versions are never written again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -103,10 +103,11 @@ fn every_version_is_read() {
         assert_eq!(recall.error("make", error, NOW, &|_| false).hits[0].id, common::id(4));
         let index = Index::open(&fixture.index()).unwrap().unwrap();
         let memories = index.memories.unwrap();
-        // The first version has no vectors, and the second a graph that is no longer read.
+        // An index of the first version contains no vectors. An index of the second version contains a graph that is no
+        // longer read.
         assert_eq!(memories.vector_head().unwrap().is_some(), version != "1.0");
         assert_eq!(memories.has_graph(), !["1.0", "1.2"].contains(&version));
-        // Earlier versions had turns instead of passages; the next sync converts them.
+        // Earlier versions stored turns instead of passages. The next sync converts them.
         let search = Search { text: "ledger".into(), tier: Tier::Passages, ..Search::default() };
         let passages = if version == VERSION { 3 } else { 0 };
         assert_eq!(recall.search(&search, NOW).hits.len(), passages, "{version}");

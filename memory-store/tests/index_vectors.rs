@@ -1,4 +1,4 @@
-//! Vectors in an index: written, kept, replaced by better ones, and found.
+//! Tests of vectors in an index: they are written, kept, replaced by better ones, and found.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -13,10 +13,10 @@ use memory_store::index::{Index, segment::Segment};
 use memory_store::recall::background_prompts;
 use memory_store::settings::IndexSearch;
 
-/// Vectors derived from the hash of a text; texts of one group are close to each other.
+/// An embedder whose vectors derive from the hash of a text. Vectors of texts in one group are close to each other.
 struct Hashed {
     space: Space,
-    /// Texts whose transformer vector is known.
+    /// Texts whose vector by the transformer is available.
     known: BTreeSet<String>,
     asked: Cell<usize>,
 }
@@ -33,7 +33,7 @@ fn noise(seed: &str, place: usize) -> f32 {
     ((hash >> 40) as f32 / (1u64 << 24) as f32) - 0.5
 }
 
-/// Returns a vector near those of the same group, the text before the colon.
+/// Returns a vector close to the vectors of the same group. The group is the text before the colon.
 fn vector(text: &str) -> Vector {
     let group = text.split(':').next().unwrap_or_default();
     let components = std::array::from_fn(|at| noise(group, at) + 0.7 * noise(text, at));
@@ -119,10 +119,11 @@ fn merging_carries_vectors_along() {
     add(&fixture, &vectors, 10..20);
     let segments = segments(&fixture);
     assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [20]);
-    // The ten new passages, and the prompts that calibrate their gate; the texts of the memories are unchanged.
+    // Vectors are computed for the ten new passages and for the prompts that calibrate their gate. The texts of the
+    // memories are unchanged.
     assert_eq!(vectors.asked.get(), 10 + background_prompts().count());
     for doc in 0..20 {
-        // Two bits are stored of each component.
+        // The index stores two bits of each component.
         let kept = segments[0].vector(doc).unwrap().unwrap().vector;
         assert!(kept.cosine(&vector(&text(doc))) > 0.9, "{doc}");
     }
@@ -158,7 +159,7 @@ fn vectors_of_the_transformer_come_later() {
     assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [40, 5]);
     let transformed = segments.iter().map(|it| it.vector_head().unwrap().unwrap().transformed);
     assert_eq!(transformed.collect::<Vec<_>>(), [40, 3]);
-    // Memories are embedded each time.
+    // The vectors of memories are computed again at each publication.
     vectors.known.extend(
         fixture
             .list()
@@ -171,7 +172,7 @@ fn vectors_of_the_transformer_come_later() {
     assert_eq!(memories.vector_head().unwrap().unwrap().transformed, memories.docs());
 }
 
-/// Links each vector with its neighbours by index.
+/// A builder that links each vector with the vectors at the neighbouring positions.
 struct Beside;
 
 impl Graphs for Beside {
@@ -186,7 +187,7 @@ impl Graphs for Beside {
     }
 }
 
-/// Builder that returns one list too few.
+/// A builder that returns one list too few.
 struct Short;
 
 impl Graphs for Short {
@@ -227,13 +228,13 @@ fn a_large_segment_gets_a_graph_once_the_transformer_made_its_vectors() {
     assert_eq!(settle(&vectors, graphs), [false, false], "the table made them");
     vectors.known = (0..32).map(text).collect();
     assert_eq!(settle(&vectors, None), [false, false]);
-    // Work of a killed run is due.
+    // A missing graph, as after a killed run, is reported as work to be done.
     assert_eq!((is_unsettled(None), is_unsettled(graphs)), (false, true));
     assert_eq!(settle(&vectors, graphs), [true, false]);
     assert!(!is_unsettled(graphs));
     let near = segments(&fixture)[0].nearest(&vector(&text(3)), 3, IndexSearch::Graph).unwrap();
     assert!(near[0].cosine > 0.9);
-    // A few better vectors do not cause a rewrite.
+    // The segment keeps its graph when a few of its vectors are replaced by better ones.
     vectors.known = (0..40).map(text).collect();
     assert_eq!(settle(&vectors, None), [true, false]);
     assert_eq!(segments(&fixture)[0].vector_head().unwrap().unwrap().transformed, 40);

@@ -1,4 +1,4 @@
-//! Concurrent writers, and writers that stop halfway.
+//! Tests of concurrent writers, and of writers that stop halfway.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Error, Kind, Memory};
 
-/// Appenders, publishers and readers run concurrently: no appended entry is lost, and no reader sees a damaged index.
+/// Appenders, publishers and readers run concurrently. No appended entry is lost, and no reader sees a damaged index.
 #[test]
 fn appenders_publishers_and_readers_do_not_disturb_each_other() {
     const APPENDED: u8 = 24;
@@ -61,8 +61,8 @@ fn appenders_publishers_and_readers_do_not_disturb_each_other() {
     }
 }
 
-/// Simulates a crash at each step of publishing: files that no manifest names, and a partial new manifest beside the
-/// old one.
+/// Simulates a crash at each step of publishing. Such a crash leaves files that no manifest names, and a partial new
+/// manifest next to the old one.
 #[test]
 fn a_crash_between_the_steps_leaves_the_old_generation() {
     let fixture = Fixture::filled();
@@ -104,7 +104,7 @@ fn a_crash_between_the_steps_leaves_the_old_generation() {
     }
 }
 
-/// A publisher that waited for another one includes the other's entries.
+/// A publisher that waited for another publisher keeps the other's entries.
 #[test]
 fn a_publisher_that_began_before_another_loses_nothing() {
     let fixture = Fixture::filled();
@@ -116,14 +116,14 @@ fn a_publisher_that_began_before_another_loses_nothing() {
     let late = fixture.write(memory(91, Kind::Fact, "The turnstile is green", "Since May."));
     fixture.publish();
     journal::append(&fixture.index(), &put(&late, fixture.root()), LOCK_WAIT).unwrap();
-    // The early one has an old list. It may publish it, because the next run repairs that, but entries appended since
-    // stay visible.
+    // The early publisher has an old list of memories. It may publish this list, because the next run corrects it, but
+    // entries appended since then stay visible.
     fixture.publish_with(early, &listed_early, None);
     let found = fixture.recall().prompt("what colour is the turnstile", None, NOW, &|_| false);
     assert_eq!(found.hits.len(), 1);
 }
 
-/// A sync that was stopped with Ctrl-Z or hangs: other writers fail with an error instead of hanging, too.
+/// If a sync hangs or was stopped with Ctrl-Z, other writers fail with an error instead of waiting forever.
 #[test]
 fn who_holds_a_lock_for_too_long_is_waited_for_no_longer() {
     const SHORT: Duration = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! Names, facts and connections of memories.
+//! Tests of names, facts and connections of memories.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -134,7 +134,7 @@ fn a_person_joins_separates_and_renames() {
         names.merge("PG cluster", "main database") && same(&names, "pg-cluster", "Main Database")
     );
     assert!(!names.merge("PG cluster", "main database"), "it is so already");
-    // The other way round is no circle: the newer decision counts.
+    // Joining two names in the opposite order is not a cycle: the newer decision replaces the older one.
     assert!(names.merge("main database", "PG cluster"));
     let entities = resolve(&all, &names);
     assert_eq!(entities.all()[entities.find("main database").unwrap()].name, "PG cluster");
@@ -172,7 +172,7 @@ fn a_line_of_the_file_is_read_by_itself() {
     assert_eq!(entities.find("b"), entities.find("c"));
     let (again, broken) = ConfirmedNames::parse(path, &names.text());
     assert!(broken.is_empty() && again == names, "{}", names.text());
-    // Names that each of two people added are on separate lines of both orders.
+    // Names that two people add independently are on separate lines, so the files can be merged line by line.
     let (mut ours, mut theirs) = (names.clone(), names.clone());
     ours.merge("web shop", "shop");
     theirs.merge("mailer", "mail service");
@@ -186,8 +186,8 @@ fn a_line_of_the_file_is_read_by_itself() {
 }
 
 proptest! {
-    /// The result depends on no order, and similarity is never passed on: each name is joined to its entity's own name,
-    /// and names with other numbers are never joined.
+    /// The result does not depend on the order of names. Each name is joined to the name of its entity, not to names
+    /// similar to that. Names with different numbers are never joined.
     #[test]
     fn resolution_is_stable_and_keeps_numbers(
         names in proptest::collection::vec("[a-cA-C]{4,6}([ -][a-c]{4,5})?( [0-9]{1,2})?", 1..24),
@@ -243,7 +243,7 @@ fn read(memories: &[Memory]) -> Knowledge {
     Knowledge::of(&memories.iter().collect::<Vec<_>>(), &options)
 }
 
-/// Returns the relation of a fact of the fifth of March to one of the first.
+/// Returns the relation of a fact of 5 March to a fact of 1 March.
 fn relation(older: &str, newer: &str) -> Option<Conflict> {
     let book = read(&[memory(1, 1, &[older]), memory(2, 5, &[newer])]).book;
     assert!(book.pairs.len() <= 1);
@@ -257,29 +257,29 @@ fn relation(older: &str, newer: &str) -> Option<Conflict> {
 fn a_newer_fact_repeats_ends_or_questions_an_older_one() {
     use Conflict::{Asks, Closes, Repeats};
     for (older, newer, expected) in [
-        // One value at a time.
+        // Predicates with one value at a time.
         ("cart | is stored in | Redis", "the cart | kept in | Valkey", Some(Closes)),
         ("API | port | 8080", "api | listens on port | 8081", Some(Closes)),
         ("API | port | 8080", "api | runs on port | 8080", Some(Repeats)),
         ("cart | stored in | redis", "cart | stored in | Redis", Some(Repeats)),
         ("queue | limit | three retries", "queue | limit | three tries", Some(Asks)),
         ("search | status | in sync", "search | state | in sync", Some(Repeats)),
-        // Many values.
+        // Predicates with several values.
         ("API | uses | tokio", "API | requires | serde", None),
         ("API | uses | tokio", "API | depends on | Tokio", Some(Repeats)),
         ("API | is | slow", "API | is | documented", None),
         ("API | shipped by | Ana's team", "API | shipped by | Bo's team", None),
-        // A version is a value of its own.
+        // A version is a separate value.
         ("API | uses | tokio, version 1.38", "API | requires | tokio 1.40", Some(Closes)),
         ("API | uses | tokio v1.38", "API | uses | tokio@1.38", Some(Repeats)),
         ("API | uses | Postgres 16", "API | uses | Postgres 17", Some(Closes)),
         ("API | uses | Postgres", "API | uses | Postgres 17", Some(Repeats)),
         ("API | version | 1.2", "API | is at version | 1.3", Some(Closes)),
-        // Denials.
+        // Negations.
         ("API | uses | Redis", "API | no longer uses | Redis", Some(Closes)),
         ("API | uses | Redis", "API | does not use | Kafka", None),
         ("API | does not use | Redis", "API | doesn't use | Kafka", None),
-        // Another subject.
+        // Different subjects.
         ("cart | stored in | Redis", "card | stored in | Valkey", None),
     ] {
         assert_eq!(relation(older, newer), expected, "{older}; {newer}");
@@ -478,7 +478,7 @@ fn fields_edited_by_hand_are_merged_alike_in_both_orders() {
     assert_eq!(memory.facts[1].confidence, Some(0.4));
     assert_eq!(memory.facts[1].to.unwrap().date(), "2026-06-01");
     assert_eq!(memory.relations.iter().map(|it| it.to.0[0]).collect::<Vec<u8>>(), [1, 2, 3]);
-    // Written and read back, nothing changes.
+    // Writing and parsing the memory changes nothing.
     let text = MemoryFile::new(memory.clone()).unwrap().text().to_owned();
     assert_eq!(parsed(&text).unwrap(), memory);
 }

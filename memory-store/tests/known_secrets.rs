@@ -1,4 +1,4 @@
-//! Tests of a project's known secrets, as a program uses them.
+//! Tests of a project's known secrets.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn of_values_that_begin_with_the_same_word_the_longest_is_hidden() {
         let hidden = "[redacted:known-secret]";
         assert_eq!(redactor.redact(&format!("say {long}.")), format!("say {hidden}."));
         assert_eq!(redactor.redact(&format!("say {short}.")), format!("say {hidden}."));
-        // A suffix of another word does not match.
+        // The text continues in another way than the longer secret, so only the shorter secret is redacted.
         assert_eq!(redactor.redact(&format!("say {short}-moss")), format!("say {hidden}-moss"));
     }
 }
@@ -32,7 +32,7 @@ fn a_key_that_cannot_be_read_is_not_replaced() {
     let dirs = &sealed.dirs;
     let (home, key) = (dirs.user_dir(), dirs.secrets_key());
     fs::create_dir_all(key.parent().unwrap()).unwrap();
-    // A later version may have a longer one.
+    // A later version may write a longer key.
     let later = vec![7; KEY_BYTES + 32];
     fs::write(&key, &later).unwrap();
     let (known, _) = Known::open(dirs, &home, [1; KEY_BYTES]);
@@ -40,7 +40,7 @@ fn a_key_that_cannot_be_read_is_not_replaced() {
     assert!(known.write_file(dirs, &home, &Pending::default()).is_err());
     assert_eq!(fs::read(&key).unwrap(), later);
     assert!(!home.known_secrets.exists());
-    // A file that is not a key of any version is replaced.
+    // A file that is not a key of any version is replaced by a new key.
     fs::write(&key, b"").unwrap();
     known.write_file(dirs, &home, &Pending::default()).unwrap();
     assert_eq!(fs::read(&key).unwrap(), [1; KEY_BYTES]);

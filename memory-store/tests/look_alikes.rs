@@ -1,13 +1,13 @@
-//! Harmless text that resembles secrets, frequent in coding sessions, stays unchanged. It is generated from a fixed
-//! seed, so that a failure can be repeated.
+//! Harmless text that resembles secrets is frequent in coding sessions and must stay unchanged. The texts are generated
+//! from a fixed seed, so that a failure can be reproduced.
 
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::RedactSettings;
 
-/// Number of texts of each of the ten sorts.
+/// Number of texts of each of the ten kinds.
 const EACH: usize = 50;
 
-/// SplitMix64.
+/// The random number generator SplitMix64.
 struct Random(u64);
 
 impl Random {

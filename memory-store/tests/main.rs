@@ -1,4 +1,4 @@
-//! Tests of memory files, ledger, index and recall in one program, to link only once.
+//! All tests of memory files, the ledger, the index and recall in one program, which is linked only once.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! A typing error in a prompt does not prevent recall, and a real word is never corrected to another one.
+//! A typing error in a prompt does not prevent recall, and an existing word is never corrected to another word.
 
 use crate::common::{Fixture, id, memory};
 use memory_store::Kind;
@@ -26,7 +26,7 @@ fn a_slip_brings_what_the_word_brings() {
 
 #[test]
 fn a_word_of_its_own_is_no_slip() {
-    // "slack" is in the embedder's vocabulary, but not in the table of technical text.
+    // "slack" is in the embedder's vocabulary, but not in the table of words in technical text.
     let fixture = fixture(&["The stack is unwound before the worker stops"]);
     assert_eq!(fixture.given("what is the stack?"), [id(60)]);
     assert_eq!(fixture.given("what is the slack?"), []);

@@ -1,4 +1,4 @@
-//! A plan that names a command recalls known problems with it, regardless of the plan's other subjects.
+//! A plan that names a command recalls known problems with the command, regardless of the other subjects of the plan.
 
 use crate::common::{self, Fixture, NOW, id, memory};
 use memory_store::fs::lock::LOCK_WAIT;
@@ -23,7 +23,7 @@ fn a_plan_brings_the_trap_of_a_command_it_names() {
     for other in ["npm run lint", "npm run test:e2e", "npm test"] {
         assert!(fixture.given(&PLAN.replace("npm run test", other)).is_empty(), "{other}");
     }
-    // From the file alone, before it is in the index, too.
+    // The memory is also recalled from the journal, before its file is in the index.
     let late = fixture.write(trap(61, "Without a display `npm run build` hangs"));
     let put = common::put(&late, fixture.root());
     journal::append(&fixture.index(), &put, LOCK_WAIT).unwrap();

@@ -1,4 +1,5 @@
-//! A command that fails like an earlier one, in other words, recalls the cure of that failure; other commands do not.
+//! If a command fails like an earlier command, but with other words in its output, recall returns the cure of the
+//! earlier failure. It does not return the cure for errors of another kind.
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
@@ -6,7 +7,7 @@ use memory_store::memory::Memory;
 use memory_store::signature::error_signature;
 use memory_store::{Kind, MemoryId};
 
-/// Returns a project with a cure of a refused connection, and a warning of it.
+/// Returns a project with a cure for a refused connection, and a warning about it.
 fn fixture(kind: Kind) -> Fixture {
     let mut fixture = Fixture::filled();
     fixture.dirs.models = Some(assets());

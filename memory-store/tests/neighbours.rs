@@ -1,4 +1,4 @@
-//! Neighbours of a new memory as presented to a person or a model: found in the index and its journal.
+//! Tests of neighbours of a new memory as a person or a model gets them. They are found in the index and its journal.
 
 use crate::common::{Fixture, NOW, id, memory};
 use memory_store::memory::{CONTRADICTS, Memory, PathRef, Relation, SaidBy, Source};
@@ -15,7 +15,7 @@ fn decision(number: u8, title: &str) -> Memory {
     memory(number, Kind::Decision, title, "")
 }
 
-/// Returns a project with a decision on its deployment, among others.
+/// Returns a project with a decision about its deployment, among other memories.
 fn decided() -> Fixture {
     let fixture = Fixture::filled();
     for (number, title) in [
@@ -78,7 +78,8 @@ fn what_was_replaced_and_what_is_held_is_not_named() {
     assert_eq!(found, [(id(101), Verdict::NewerValue)]);
 }
 
-/// Returns the ids that a search for the deployment finds, with the ids that each differs from.
+/// Returns the ids of the memories that a search for the deployment finds, each with the ids of the memories that
+/// contradict it.
 fn deployment(fixture: &Fixture) -> Vec<(MemoryId, Vec<MemoryId>)> {
     let found = fixture
         .recall()

@@ -1,10 +1,11 @@
-//! The project's name alone recalls nothing, and does not affect the other words of a prompt.
+//! A prompt that has only the project's name in common with memories recalls nothing. The name does not affect the
+//! other words of a prompt.
 
 use crate::common::vectors::Shipped;
 use crate::common::{Fixture, id, memory};
 use memory_store::Kind;
 
-/// Returns a store with two memories that name the project, whose name is `called`.
+/// Returns a store with two memories that contain the project's name. `called` is the list of names of the project.
 fn fixture(called: &[&str]) -> Fixture {
     let notes = [
         "The FAQ of parcel-desk is built from the wiki each night",

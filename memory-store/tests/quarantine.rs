@@ -1,4 +1,5 @@
-//! Tests of quarantine: an order to the model is kept and labelled, and not given by an index or its journal. A person may let it out, until its text changes.
+//! Tests of quarantine. A memory that resembles an instruction to the model is kept and labelled, but an index and its
+//! journal do not return it. A person may release it, until its text changes.
 
 use crate::common::{Fixture, NOW, content, memory};
 use memory_store::index::build::Publisher;
@@ -19,7 +20,7 @@ fn poisoned() -> Memory {
     memory(60, Kind::Preference, "The quota probe has a pool of connections", body)
 }
 
-/// Returns the redactor of personal data in committed files.
+/// Returns the redactor for committed files, which also redacts personal data.
 fn committed() -> Redactor {
     Redactor::new(&RedactOptions::for_store(&Settings::default(), true))
 }
@@ -52,7 +53,7 @@ fn is_given(fixture: &Fixture, id: MemoryId) -> bool {
     prompt
 }
 
-/// Returns whether an explicit search finds a memory, and whether it is labelled.
+/// Returns whether an explicit search marks a memory as withheld; `None` if it does not find the memory.
 fn found(fixture: &Fixture, id: MemoryId) -> Option<bool> {
     let search = Search { text: "quota probe pool".to_owned(), ..Search::default() };
     let hits = fixture.recall().search(&search, NOW).hits;
@@ -61,7 +62,7 @@ fn found(fixture: &Fixture, id: MemoryId) -> Option<bool> {
 
 fn journalled(fixture: &Fixture, stored: &Stored) {
     let redactor = committed();
-    // Regardless of its origin.
+    // The release of a pulled text does not end the quarantine, which does not depend on the memory's origin.
     trust::release(&store(fixture), &[stored]).unwrap();
     let judgement = trust_of(fixture).judgement(stored, &redactor);
     let saved = journal::Change::Saved(stored, &judgement);
@@ -95,7 +96,7 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
         "what is held is judged again: it may be let out by now"
     );
 
-    // Later changes and new files are not judged yet.
+    // Files that are changed or added later are not judged yet.
     let stored = || {
         let text = std::fs::read_to_string(&rate.path).unwrap();
         std::fs::write(&rate.path, text + "\nNo more.\n").unwrap();
@@ -104,10 +105,10 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
     assert!(!is_given_by(&stored(), &judged, false));
     let new = fixture.write(memory(62, Kind::Convention, "The quota probe is new", "It is."));
     assert!(!is_given_by(&new, &fixture.recall().judged(), false));
-    // The journal contains both after they are recorded.
+    // After both files were recorded, the journal contains their judgement.
     journalled(&fixture, &new);
     assert!(is_given_by(&new, &fixture.recall().judged(), false));
-    // Without an index no file is judged.
+    // Without an index, no file is judged.
     std::fs::remove_dir_all(fixture.index()).unwrap();
     assert!(!is_given_by(&rate, &fixture.recall().judged(), false));
 }
@@ -165,7 +166,7 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
         None
     );
     assert!(released.judgement(&stored, &Redactor::default()).held.is_some());
-    // As published by the processor, and as seen by a hook before that.
+    // The memory is recalled both from the journal and, after publishing, from the index.
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, memory.id));
     fixture.write(memory.clone());
@@ -210,7 +211,8 @@ fn what_is_held_in_the_journal_stands_in_nobodys_place() {
     assert_eq!(found(&fixture, given.memory.id), Some(false));
 }
 
-/// A held file may name a successor: following it would return a memory of the attacker's choice.
+/// A withheld file may name a successor. If recall followed this link, the author of the file could choose which memory
+/// is returned.
 #[test]
 fn what_is_held_leads_to_nothing_either() {
     let fixture = Fixture::filled();

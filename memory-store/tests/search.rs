@@ -1,4 +1,4 @@
-//! Explicit search as used by a person: operators, filters, typing errors, and superseded memories.
+//! Tests of explicit search as a person uses it: operators, filters, typing errors, and superseded memories.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn found(fixture: &Fixture, text: &str) -> Recalled {
     fixture.recall().search(&search, NOW)
 }
 
-/// Returns the numbers of the memories found, sorted.
+/// Returns the sorted numbers of the memories that a search finds.
 fn numbers(fixture: &Fixture, text: &str) -> Vec<u8> {
     let mut numbers: Vec<u8> = found(fixture, text).hits.iter().map(|hit| hit.id.0[15]).collect();
     numbers.sort_unstable();
@@ -28,7 +28,7 @@ fn operators_demand_and_words_alone_rank() {
     let fixture = Fixture::filled();
     for (text, expected) in [
         ("newline discount", vec![1, 10]),
-        ("newline AND discount", vec![1, 10]), // taken less strictly, see below
+        ("newline AND discount", vec![1, 10]), // no memory has both words, see below
         ("importer AND newline", vec![1]),
         ("importer OR discount", vec![1, 10]),
         ("(importer OR discount) AND NOT audit", vec![1]),
@@ -68,12 +68,12 @@ fn a_typing_error_is_corrected_and_noted() {
     assert_eq!(recalled.hits[0].title, "Remove the legacy discount table");
     assert_eq!(recalled.notes, ["Nothing says \"discuont\"; this is for \"discount\"."]);
     assert_eq!(numbers(&fixture, "importre AND newlin"), [1]);
-    // A known word is not corrected, and two typing errors are too many.
+    // A known word is not corrected. A word with two typing errors is not corrected either.
     assert_eq!(found(&fixture, "deployment").notes, Vec::<String>::new());
     assert_eq!(numbers(&fixture, "dsicuotn"), Vec::<u8>::new());
 }
 
-/// For short lists fewer candidates are read, and all others if these are not enough.
+/// For a short list of results, a search reads fewer candidates at first. It reads the others if these are not enough.
 #[test]
 fn many_memories_with_the_same_content_leave_room_for_others() {
     let fixture = Fixture::empty();
@@ -92,7 +92,7 @@ fn many_memories_with_the_same_content_leave_room_for_others() {
     assert_eq!(hits.len(), 2, "{hits:?}");
     assert_eq!(hits[1].id, weak);
 
-    // Memories are found by the ends of their ids, anywhere in the index.
+    // Memories are found by the end of their id, at any position in the index.
     let recall = fixture.recall();
     for memory in [600, 3].map(|number| numbered(number, "", "")) {
         let whole = memory.id.to_string();
@@ -145,7 +145,7 @@ fn times_limit_a_search_and_favour_what_is_of_them() {
     assert_eq!(first("why was the exporter rewritten?"), 60);
     assert_eq!(first("why was the exporter rewritten in August?"), 62);
     assert_eq!(first("what about the exporter rewritten 8 days ago?"), 61);
-    // A prompt is ranked by its words.
+    // A prompt is ranked by its words, not by dates in it.
     let prompted = fixture.recall().ranked("why was the exporter rewritten in August?", NOW, 10);
     assert_eq!(prompted.hits[0].id.0[15], 60);
 }
@@ -175,7 +175,7 @@ fn an_unreadable_transformer_is_reported_and_the_table_is_used() {
         assert!(said.contains(&model.transformer) && said.contains("quicker table"), "{said}");
         assert!(!said.contains("words alone"), "{said}");
         assert_eq!(search("ledger port").degraded, Some(said), "the same, and once");
-        // Hooks do not report it.
+        // Hooks do not report the unreadable transformer.
         let prompted = recall.prompt("which port does the ledger use?", None, NOW, &|_| false);
         assert!(!prompted.hits.is_empty());
     }
@@ -210,7 +210,7 @@ fn turns_are_searched_with_the_same_words() {
     assert_eq!(texts("uplaod session:beta"), ["Rename"]);
     assert_eq!(texts("upload since:today session:al"), ["Please"]);
     assert_eq!(texts("").len(), 3);
-    // Filters for fields that turns lack have no effect, except for a note.
+    // Filters for fields that turns do not have are ignored, and a note reports this.
     let kinds =
         Search { text: "upload kind:decision".into(), tier: Tier::Passages, ..Search::default() };
     let recalled = fixture.recall().search(&kinds, NOW);
@@ -268,7 +268,7 @@ fn turns_are_found_by_what_they_mean() {
     };
     assert_eq!(texts("automobile engine trouble"), ["The car would not start in the morning."]);
     assert_eq!(recalled("quarterly tax declaration").hits, []);
-    // A turn that a later one replaced is no longer found, by words or by meaning.
+    // A turn that a later turn replaced is no longer found, neither by its words nor by its meaning.
     publish(vec![turn(0, "The bicycle has a flat tyre.")]);
     assert!(!texts("automobile engine trouble morning").join(" ").contains("car"));
     assert_eq!(texts("cycling puncture"), ["The bicycle has a flat tyre."]);

@@ -1,6 +1,6 @@
 //! Contexts of secrets: forms in which people, tools and files write a password, a key or a token.
 //!
-//! Each line of `fixtures/secrets/*.txt` is a form, based on the documentation of a format or on usual speech. `«kind»`
+//! Each line of `fixtures/secrets/*.txt` is a form, based on the documentation of a format or on common usage. `«kind»`
 //! represents a secret and `‹kind›` a harmless value; both are generated from a fixed seed. `«kind|code»` is encoded in
 //! that code. `\n`, `\r`, `\t` and `\e` are line feed, carriage return, tab and escape.
 
@@ -14,18 +14,19 @@ use memory_store::redact::{RedactOptions, Redactor};
 /// Number of sets of values for each form.
 const SETS: u64 = 3;
 
-/// Minimum share of forms of each place in which every secret is redacted, in percent.
+/// Minimum percentage of the forms of each place in which every secret is redacted.
 const HIDDEN_PERCENT_MIN: usize = 95;
 
-/// Maximum share of harmless lines that change, in percent.
+/// Maximum percentage of harmless lines that are changed.
 const CHANGED_PERCENT_MAX: usize = 2;
 
 const HARMLESS: &str = include_str!("fixtures/secrets/harmless.txt");
 
-/// Minimum number of forms in [`BESIDE_A_NAME`] whose value is redacted.
+/// Minimum number of forms in [`BESIDE_A_NAME`] in which the value is redacted.
 const HIDDEN_MIN: usize = 53;
 
-/// Styles of passwords: of generators in groups, with signs of any kind, and with letters that are not ASCII.
+/// Styles of passwords: in groups as generators write them, with signs of any kind, and with letters that are not
+/// ASCII.
 const STYLES: [&str; 12] = [
     "mixed",
     "sign",
@@ -41,7 +42,7 @@ const STYLES: [&str; 12] = [
     "uuid",
 ];
 
-/// Short forms by people, documents and tools with a name beside its value, which is written as `@`.
+/// Short forms by people, documents and tools with a name next to its value. `@` represents the value.
 const BESIDE_A_NAME: [&str; 56] = [
     // Documents and prompts.
     "**Password:** @",
@@ -105,7 +106,7 @@ const BESIDE_A_NAME: [&str; 56] = [
     "DB_PASSWORD: '@'",
 ];
 
-/// Returns whether the redacted text contains none of the secrets, nor half of one.
+/// Returns whether the redacted text contains neither a secret nor half of a secret.
 fn is_hidden(case: &Case, redacted: &str) -> bool {
     let words: Vec<&str> = case.secrets.iter().map(|range| &case.text[range.clone()]).collect();
     if case.is_phrase() {
@@ -166,7 +167,7 @@ fn what_stands_in_such_contexts_and_is_no_secret_stays() {
     eprint!("{report}");
 }
 
-/// Each with a random value and with a word and digits, as chosen by people.
+/// Tests each form with a random value, and with a word and digits as people choose them.
 #[test]
 fn the_value_beside_a_name_is_hidden() {
     let redactor = Redactor::default();
@@ -202,7 +203,7 @@ fn a_placeholder_beside_a_name_stays() {
     }
 }
 
-/// Plain forms with passwords of many styles, by generators and by people.
+/// Tests plain forms with passwords of many styles, both generated and chosen by people.
 #[test]
 fn passwords_of_all_styles_are_hidden_in_plain_forms() {
     let redactor = Redactor::default();
@@ -212,7 +213,7 @@ fn passwords_of_all_styles_are_hidden_in_plain_forms() {
             let value = Values::new((number as u64) << 8 | at as u64).of(style);
             let redacted = redactor.redact(&form.replace('@', &value)).into_owned();
             all += 1;
-            // No half of it may remain.
+            // No part of four bytes may remain.
             let is_left = value
                 .as_bytes()
                 .windows(4)
@@ -227,7 +228,7 @@ fn passwords_of_all_styles_are_hidden_in_plain_forms() {
     eprint!("{hidden} of {all}\n{report}");
 }
 
-/// Passwords that were recognised once are redacted where they occur alone.
+/// Passwords that were recognised before are redacted where they occur without a name.
 #[test]
 fn passwords_of_all_styles_are_hidden_once_they_are_known() {
     let (mut report, mut all, mut hidden) = (String::new(), 0, 0);

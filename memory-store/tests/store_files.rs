@@ -1,4 +1,4 @@
-//! Memory files: written files parse to the same memory, and an edit changes nothing else.
+//! Tests of memory files: a written file parses to the same memory, and an edit changes nothing else in the file.
 
 use std::path::Path;
 
@@ -197,8 +197,8 @@ fn parse(text: &str) -> Memory {
     parse_bytes(text.as_bytes()).unwrap()
 }
 
-/// Returns the file of a memory in the form of a person: with foreign keys, comments, and possibly the line endings of
-/// Windows.
+/// Returns a memory's file as a person may have changed it: with foreign keys, comments, and possibly Windows line
+/// endings.
 fn lived_in(memory: &Memory, crlf: bool) -> Result<MemoryFile, TestCaseError> {
     let file = written(memory)?;
     let text = String::from_utf8(file.text().as_bytes().to_vec()).unwrap();
@@ -265,7 +265,7 @@ proptest! {
         if keep_body {
             (new.title, new.body) = (old.title.clone(), old.body.clone());
         }
-        // The line endings of a file also apply to its texts, so start from the parsed file.
+        // The line endings of a file also apply to its texts, so the test starts from the parsed file.
         let mut file = lived_in(&old, crlf)?;
         let before = String::from_utf8(file.text().as_bytes().to_vec()).unwrap();
         if keep_body {

@@ -1,4 +1,4 @@
-//! Tests of a store with people, models and failing machines.
+//! Tests of operations on a store by people and models, and on machines with a full disk or unusual files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -114,7 +114,7 @@ fn saving_the_same_kind_and_title_again_updates() {
     let other = memory(3, Kind::Preference, "Use tabs", "");
     assert_eq!(store.save(other, &Redactor::default(), NOW).unwrap().change, Change::Created);
     assert_eq!(store.list().unwrap().memories.len(), 2);
-    // A memory for every project is saved to the user's own store.
+    // A memory for all projects is saved to the user's own store.
     let mut own = memory(4, Kind::Preference, "Answer briefly", "");
     own.scope = Scope::User;
     let saved = store.save(own, &Redactor::default(), NOW).unwrap();
@@ -150,7 +150,7 @@ fn a_replaced_memory_is_found_by_its_file_and_saved_again_as_another() {
     newer.supersedes = vec![helm.memory.id];
     let newer = save(newer);
     let supersede = |path: &Path, id| store.supersede(path, id, Some(newer.memory.id), &redactor);
-    // A file that now contains another memory, and one outside of the store.
+    // The first path now contains another memory; the second path is outside of the store.
     assert!(matches!(supersede(&newer.path, helm.memory.id), Err(Error::NotFound { .. })));
     let elsewhere = home.tree.root.join("copy.md");
     fs::copy(&helm.path, &elsewhere).unwrap();
@@ -161,7 +161,7 @@ fn a_replaced_memory_is_found_by_its_file_and_saved_again_as_another() {
     let mut again = said(3, "We deploy with Helm");
     again.supersedes = vec![newer.memory.id];
     assert_eq!(save(again.clone()).memory.id, again.id);
-    // Repeated, it is the same memory.
+    // If the statement is repeated, the same memory is updated.
     let mut more = said(4, "We deploy with Helm");
     more.supersedes = vec![helm.memory.id];
     let united = save(more).memory;
@@ -183,7 +183,7 @@ fn memories_are_found_by_id_whatever_their_file_is_called() {
         store.list().unwrap().find(&one.id.to_string().to_uppercase()).unwrap().memory.title,
         "One"
     );
-    // Both have the same last characters.
+    // Both ids have the same last characters.
     let found = |id: &str| match store.list().unwrap().find(id) {
         Err(Error::NotFound { found, .. }) => found,
         other => panic!("{other:?}"),
@@ -238,7 +238,7 @@ fn broken_files_are_named_with_their_place_and_left_alone() {
     for (message, expected) in messages.iter().zip(expected) {
         assert!(message.contains(expected), "{message}\n{expected}");
     }
-    // None of them prevents a reconciliation.
+    // None of the unreadable files prevents a reconciliation.
     let desired =
         Desired { memory: memory(9, Kind::Fact, "New", ""), root: home.tree.root.clone() };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
@@ -304,12 +304,12 @@ fn forgetting_leaves_what_is_from_the_repository_under_the_same_id() {
     assert_eq!((forgotten.path, forgotten.memory.body.as_str()), (own.clone(), "Mine."));
     assert!(!own.exists() && fs::read_to_string(&theirs).unwrap() == text);
     assert_eq!(store.archived().unwrap().memories[0].memory.body, "Mine.");
-    // It is removed when requested explicitly.
+    // A permanent deletion also removes this file.
     store.forget(&one.id.short(), Forget::Delete, &redactor, NOW).unwrap();
     assert!(!theirs.exists());
 }
 
-/// Covers file systems that ignore case, on which the two are one file.
+/// On file systems that ignore case, the two names refer to one file.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
@@ -332,7 +332,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     };
     assert_eq!(given(&store), (vec![own.clone()], vec![theirs.clone()]));
     assert_eq!(store.files().len(), 2);
-    // Once it is released, the first is selected.
+    // After the release of the first file, the first file is selected.
     let files = store.files();
     let released = files.iter().find(|stored| stored.path == theirs).unwrap();
     let again = fs::read(&store.home.ledger).unwrap();
@@ -340,7 +340,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     assert_eq!(given(&store), (vec![theirs.clone()], vec![own.clone()]));
     fs::write(&store.home.ledger, again).unwrap();
     trust::note_pulled(&store, std::slice::from_ref(released)).unwrap();
-    // Nor is it hidden from the ledger.
+    // The file that is not selected does not hide the user's file from the ledger.
     let text_now = fs::read_to_string(&own).unwrap().replace("Mine.", "By hand.");
     fs::write(&own, &text_now).unwrap();
     let desired = Desired { memory: mine, root: home.tree.root.clone() };
@@ -360,12 +360,12 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     assert_eq!(fs::read_to_string(&own).unwrap(), text_now);
     assert_eq!(fs::read_to_string(&theirs).unwrap(), text.text());
 
-    // A file that is not a memory occupies no name either.
+    // A file that is not a memory does not occupy a name.
     fs::write(&theirs, [0xff]).unwrap();
     assert_eq!(given(&store).0, [own]);
 }
 
-/// Returns the origin of a file without an observed pull, after a reconciliation.
+/// Reconciles without an observed pull, and returns whether a file then counts as from the repository.
 fn is_from_repository(home: &Home, path: &Path) -> bool {
     let store = home.store();
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
@@ -400,7 +400,7 @@ fn what_is_cleaned_before_anybody_looked_does_not_become_the_users_own() {
     assert_eq!(home.store().clean(&Redactor::default(), None).unwrap().memories, 1);
     assert!(!fs::read_to_string(&path).unwrap().contains(&token));
     assert!(is_from_repository(&home, &path));
-    // If nothing was rewritten, it counts as written here.
+    // A file that was not redacted counts as written on this machine.
     let other = Home::new();
     let path = loose(&other, 1, "It is painted.");
     assert!(!is_from_repository(&other, &path));
@@ -413,7 +413,7 @@ fn nothing_unknown_counts_as_written_here_once_what_was_pulled_may_be_forgotten(
     let store = home.store();
     let path = loose(&home, 1, "It is painted.");
     let files = store.files();
-    // Each is identified by the hashes of its text and of its meaning.
+    // Each text is recorded by two hashes: of the text and of its meaning.
     let pulled = |number: usize| {
         let memory = Memory { title: format!("Another {number}"), ..files[0].memory.clone() };
         Stored { text: format!("{number:032x}"), memory, ..files[0].clone() }
@@ -474,7 +474,7 @@ fn all_files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap())).collect()
 }
 
-/// Name of the variable that turns a test into the process with the full disk.
+/// Name of the environment variable with which a test runs itself as a process with a full disk.
 const FULL: &str = "STORE_PEOPLE_FULL_DISK";
 
 #[test]
@@ -495,13 +495,13 @@ fn a_full_disk_is_named_and_loses_nothing() {
     let said = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success() && said.contains("1 passed"), "{said}");
     assert_eq!(all_files(folder.path()), before);
-    // With space again all operations succeed.
+    // After space is available again, all operations succeed.
     let saved =
         home.store().save(memory(2, Kind::Fact, "Two", ""), &Redactor::default(), NOW).unwrap();
     assert_eq!(saved.change, Change::Created);
 }
 
-/// Runs in a separate process in which no file may grow: writes fail as on a full disk.
+/// Runs in a separate process in which no file may grow, so that writes fail as on a full disk.
 fn on_a_full_disk(path: &Path) {
     let home = Home::at(path);
     let store = home.store();
@@ -624,13 +624,13 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     assert_eq!(saved.hidden, 2);
     is_clean(&path);
 
-    // Repeated, after it was released here.
+    // The memory is saved again, after its text was released on this machine.
     spoil(&path);
     trust::release(&store, &[&store.files()[0]]).unwrap();
     assert_eq!(store.save(one, &redactor, NOW).unwrap().hidden, 2);
     is_clean(&path);
 
-    // Archived and restored.
+    // The memory is archived and restored.
     spoil(&path);
     store.forget(&id, Forget::Archive, &redactor, NOW).unwrap();
     let archived = store.archived().unwrap().memories.remove(0).path;
@@ -638,7 +638,8 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     spoil(&archived);
     is_clean(&store.restore(&id, &redactor).unwrap().unwrap().path);
 
-    // Seen by a reconciliation, lost, and written again. Until then it is the person's file and stays unchanged.
+    // A reconciliation reads the file; then the file is lost and written again. Before that, it is the person's file
+    // and stays unchanged.
     let trees = |stash: Option<&str>| {
         [GitState {
             root: home.tree.root.clone(),
@@ -676,7 +677,7 @@ fn token() -> String {
     format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB")
 }
 
-/// Adds a secret as a foreign key: without it the file is not a memory.
+/// Adds a secret as an unknown key. When the secret is redacted, the file is no longer a valid memory.
 fn with_a_secret_key(path: &Path) {
     let text = fs::read_to_string(path).unwrap();
     fs::write(path, text.replacen("kind:", &format!("{}: a\nkind:", token()), 1)).unwrap();
@@ -687,7 +688,7 @@ impl Home {
         self.folder().join(memory_store::file::file_name(memory))
     }
 
-    /// Reconciles with this stash in git, which keeps these files elsewhere.
+    /// Reconciles with this stash in git. git has the files in `held` elsewhere.
     fn sync(&self, desired: &[&Memory], stash: Option<&str>, held: &[&Path]) -> Outcome {
         let root = &self.tree.root;
         let desired = desired.iter().copied().cloned();
@@ -713,7 +714,7 @@ impl Home {
     }
 }
 
-/// Checks that one memory was refused, without revealing its secret.
+/// Checks that one memory was refused, and that the message does not contain the secret.
 fn is_refused(outcome: &Outcome) {
     let [refused] = &*outcome.refused else { panic!("{outcome:?}") };
     assert!(refused.contains("secret") && !refused.contains(&token()), "{refused}");
@@ -728,14 +729,14 @@ fn what_is_no_memory_without_its_secret_is_named_and_the_others_are_written() {
     with_a_secret_key(&home.path(&odd));
     home.sync(&[&odd], None, &[]);
     fs::remove_file(home.path(&odd)).unwrap();
-    // Stashed, whether or not transcripts still contain it.
+    // The memory's file is in a stash. It is refused both while transcripts contain the memory and afterwards.
     let outcome = home.sync(&[&odd, &next], Some("a stash"), &[]);
     is_refused(&outcome);
     assert!(outcome.written == 1 && home.path(&next).exists(), "{outcome:?}");
     let outcome = home.sync(&[&next, &last], Some("another"), &[]);
     is_refused(&outcome);
     assert!(outcome.written == 1 && home.path(&last).exists(), "{outcome:?}");
-    // The refusal does not remove it.
+    // The refusal does not remove the memory from the ledger.
     is_refused(&home.sync(&[&next, &last], Some("a third"), &[]));
 }
 
@@ -768,7 +769,7 @@ fn a_successor_is_noted_and_nothing_else_changes_in_a_persons_file() {
     with_a_secret_key(&home.path(&odd));
     let before = fs::read_to_string(home.path(&odd)).unwrap();
     odd.superseded_by = Some(newer.id);
-    // A successor without a file in this folder is not named.
+    // A successor without a file in this folder is not written to the file.
     home.sync(&[&odd], None, &[]);
     assert_eq!(fs::read_to_string(home.path(&odd)).unwrap(), before);
     let outcome = home.sync(&[&odd, &newer], None, &[]);
@@ -778,7 +779,7 @@ fn a_successor_is_noted_and_nothing_else_changes_in_a_persons_file() {
     assert_eq!(after.replacen(&line, "", 1), before);
     let ledger = fs::read_to_string(&home.store().home.ledger).unwrap();
     assert!(!ledger.contains(&token()), "{ledger}");
-    // Once the successor is gone, the file has its earlier content.
+    // After the successor was archived, the file has its earlier content.
     let id = newer.id.to_string();
     home.store().forget(&id, Forget::Archive, &Redactor::default(), NOW).unwrap();
     home.sync(&[&odd, &newer], None, &[]);

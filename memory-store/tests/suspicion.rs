@@ -1,13 +1,19 @@
-//! Poisoned memories are held, harmless ones that resemble them are not: corpora written by hand.
+//! Tests that poisoned memories are quarantined, and that harmless memories that resemble them are not. The corpora are
+//! written by hand.
 //!
 //! A line of a corpus contains set, class, title and text, separated by tabs; `\n`, `\\` and `\u{...}` are escapes. All
-//! are judged as from the repository. The sets differ in the time of writing: `seen` and `held` before any rule;
-//! `fresh` and `last` after the sets before them had been measured and the rules revised for these, and each before it
-//! was measured itself; so was `unseen`. `open` was written last without rules for it, to show which attacks pass.
-//! `blind`, `deeds` and `late` are about actions that a fix or a note makes a reader perform: `blind` is by an author
-//! who had not read the rules, `deeds` was written before rules for such actions, `late` after them. `tasks` are in
-//! sentences of the processor around open items. ARCHITECTURE.md contains the share of each set that was held when it
-//! was first measured.
+//! memories are judged as if they were from the repository. The sets were written at different times:
+//!
+//! - `seen` and `held`: before any rule.
+//! - `fresh`, `last` and `unseen`: each after the earlier sets had been measured and the rules had been revised for
+//!   them.
+//! - `open`: last. No rules were written for this set, so it shows which attacks are not detected.
+//! - `blind`, `deeds` and `late`: about actions that a fix or a note makes a reader perform. The author of `blind` had
+//!   not read the rules; `deeds` was written before the rules for such actions, and `late` after them.
+//! - `tasks`: in sentences that the processor writes around open items.
+//!
+//! The table in docs/trust.md contains, for each set, how many memories were quarantined at the first measurement and
+//! how many are now.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +25,8 @@ fn is_held(case: &Case) -> bool {
     suspicion(&case.title, &case.text, TextOrigin::Repository).is_some()
 }
 
-/// Returns for each set the number of attacks that fail, and of all attacks. An instruction that is split over several
-/// memories fails if one of its parts is held, because the others are harmless alone.
+/// Returns, for each set, the number of attacks that fail and the number of all attacks. An instruction that is split
+/// over several memories fails if one of its parts is quarantined, because the other parts are harmless without it.
 fn poison() -> BTreeMap<&'static str, (usize, usize)> {
     let mut attacks: BTreeMap<(&str, String), bool> = BTreeMap::new();
     for (number, case) in cases(POISON).into_iter().enumerate() {
@@ -45,7 +51,8 @@ fn poisoned_memories_are_held() {
     assert!(cases(POISON).len() >= 150);
     for (set, (failed, all)) in sets {
         if set == "open" {
-            // There are no rules for these. If none is held, the rules only fit their corpora.
+            // There are no rules for this set. If none of its attacks is detected, the rules match only their own
+            // corpora.
             assert!(failed > 0, "{set}: {failed} of {all} are held");
             continue;
         }
@@ -145,7 +152,7 @@ fn an_order_behind_a_colon_is_held() {
         assert_eq!(suspicion("Note", text, TextOrigin::Own), None);
     }
     assert_eq!(suspicion("\u{2dc8}:\u{112b0}", "", TextOrigin::Own), None);
-    // However many colons there are.
+    // The number of colons does not matter.
     assert_eq!(suspicion("Note", &"a:".repeat(1 << 16), TextOrigin::Own), None);
 }
 

@@ -1,4 +1,5 @@
-//! The tokeniser compared with the reference, which `scripts/build-wordpiece-tables` ran on these texts.
+//! Compares the tokeniser with the reference implementation, which `scripts/build-wordpiece-tables` ran on the same
+//! texts.
 
 use memory_store::embed::wordpiece::{PIECE_BYTES_MAX, WordCut};
 use memory_store::embed::{DIMENSIONS, Space, Table, build};
@@ -6,9 +7,9 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Fixture {
-    /// Numbers of the reference's vocabulary with their pieces.
+    /// Numbers in the reference's vocabulary, with their pieces.
     pieces: Vec<(u32, String)>,
-    /// Texts with the numbers of their tokens.
+    /// Texts, each with the numbers of its tokens.
     texts: Vec<(String, Vec<u32>)>,
 }
 
@@ -16,7 +17,7 @@ fn fixture() -> Fixture {
     serde_json::from_str(include_str!("fixtures/wordpiece.json")).unwrap()
 }
 
-/// Returns a table of these pieces, in a separate file.
+/// Returns a table of these pieces, stored in its own file.
 fn table(pieces: &[&str]) -> (tempfile::TempDir, Table) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.bin");
@@ -50,7 +51,7 @@ fn an_index_of_any_size_finds_every_piece_and_no_other() {
         let (_dir, table) = table(&pieces);
         for number in 0..count + 50 {
             let found = table.tokens(&format!("p{number}")).unwrap();
-            // Without `[UNK]` in the vocabulary an unknown word has no token.
+            // If the vocabulary does not contain `[UNK]`, an unknown word has no token.
             let expected: Vec<u32> = (number < count).then_some(number).into_iter().collect();
             assert_eq!(found, expected, "p{number} of {count}");
         }
@@ -60,7 +61,7 @@ fn an_index_of_any_size_finds_every_piece_and_no_other() {
 #[test]
 fn the_longest_pieces_are_found() {
     let long = "x".repeat(PIECE_BYTES_MAX);
-    // With the prefix of two bytes this one has the maximum length, and the word fewer than 100 characters.
+    // With the prefix of two bytes, this piece has the maximum length, and the word has fewer than 100 characters.
     let more = format!("##{}", "щ".repeat(PIECE_BYTES_MAX / 2 - 1));
     let (_dir, table) = table(&[&long, &more, "x"]);
     assert_eq!(table.tokens(&(long + &more[2..])).unwrap(), [0, 1]);

@@ -1,10 +1,11 @@
-//! Cost of publishing a small addition to an index that is large already.
+//! Cost of publishing a small addition to a large index.
 //!
 //! `scripts/bench publish [--turns N] [--memories N] [--rounds N] [--texts N]`. The turns are lines of this project's
-//! own sources and documents, combined anew for each; vectors are those of the installed table, or of the folder that
-//! `THROUGHLINE_MODELS` names. A round adds ten turns and then does the postponed work, like a sync; then one memory
-//! changes in each. At the end the vectors of the transformer: how many texts it embeds in a second, and the cost of
-//! adding them. Times are the processor time of the process, over all threads, so that a busy machine does not count.
+//! own sources and documents, combined differently for each turn. The vectors are those of the installed table, or of
+//! the folder in `THROUGHLINE_MODELS`. A round adds ten turns and then does the postponed work, like a sync; then it
+//! changes one memory and does the same. At the end, the vectors of the transformer are measured: the number of texts
+//! that it embeds in a second, and the cost of adding their vectors. Times are the processor time of the process over
+//! all threads, so that other work of the machine does not count.
 #![expect(
     clippy::disallowed_methods,
     reason = "it asks for the environment that it starts programs in"
@@ -30,16 +31,16 @@ use rayon::prelude::*;
 
 use corpus::{Corpus, root};
 
-/// Turns of a session.
+/// Number of turns of a session.
 const SESSION: u32 = 40;
-/// Turns that a sync adds.
+/// Number of turns that a sync adds.
 const ADDED: u32 = 10;
-/// Lines of a turn: some 60 words.
+/// Number of lines of a turn, which have about 60 words.
 const TURN_LINES: usize = 8;
-/// Number of turns staged at a time.
+/// Number of turns that are staged together.
 const PORTION: usize = 1 << 16;
 
-/// Threads that embed, as in a sync.
+/// Number of threads for embedding, the same as in a sync.
 const THREADS: usize = 2;
 
 fn main() -> Result<()> {
@@ -99,7 +100,7 @@ fn main() -> Result<()> {
     let rate = f64::from(options.texts) * THREADS as f64 * 1e3 / millis;
     println!("transformer: {rate:.0} texts a second on {THREADS} processors");
 
-    // The cost of writing when all turns have better vectors at once.
+    // The cost of writing if all turns get better vectors.
     store.made.is_better = true;
     let segments = store.turns()?.len();
     let ((), millis) = measured(|| store.settle())?;
@@ -118,7 +119,7 @@ impl Options {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let mut options = Self { turns: 1_000_000, memories: 1000, rounds: 30, texts: 400 };
         while let Some(argument) = arguments.next() {
-            // Cargo adds it.
+            // Cargo adds this argument.
             if argument == "--bench" {
                 continue;
             }
@@ -136,7 +137,7 @@ impl Options {
     }
 }
 
-/// Milliseconds, one for each time that something was done.
+/// Durations in milliseconds, one for each repetition.
 #[derive(Default)]
 struct Times(Vec<f64>);
 
@@ -158,12 +159,12 @@ fn measured<T>(what: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
 
 fn processor_time() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the system writes a time to a valid place.
+    // SAFETY: the system writes a time into a valid variable.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// The vectors of the table; once `is_better`, used as those of the transformer.
+/// Vectors of the table. If `is_better` is true, they are declared as vectors of the transformer.
 struct Made {
     table: Table,
     is_better: bool,
@@ -184,7 +185,7 @@ impl Vectors for Made {
     }
 }
 
-/// An index and its input.
+/// An index, with its input.
 struct Store {
     folder: PathBuf,
     made: Made,
@@ -207,7 +208,7 @@ impl Store {
         }
     }
 
-    /// Brings turns portion by portion, as a sync does.
+    /// Stages turns in portions, as a sync does.
     fn stage(&self, afresh: bool, turns: &mut dyn Iterator<Item = Passage>) -> Result<Staged> {
         let mut staged = Staged::begin(&self.folder, afresh)?;
         loop {

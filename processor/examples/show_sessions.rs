@@ -1,4 +1,4 @@
-//! Prints the result of the transcript reader for a folder of transcripts: one JSON session per line.
+//! Reads a folder of transcripts and prints each session as one line of JSON.
 
 #![expect(clippy::print_stdout, reason = "printing is its purpose")]
 

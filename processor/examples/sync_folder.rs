@@ -1,5 +1,5 @@
-//! Syncs a folder of transcripts into a project of its own in a temporary folder, and prints the time: `sync_folder
-//! TRANSCRIPTS [HOME]`. With HOME the result stays there.
+//! Syncs a folder of transcripts into a separate project in a temporary folder, and prints the time: `sync_folder
+//! TRANSCRIPTS [HOME]`. With HOME, the result is stored there and kept.
 
 #![expect(clippy::print_stdout, reason = "printing is its purpose")]
 

@@ -1,13 +1,12 @@
 //! Anchors: the content of each memory's files when the memory was learned, and the names in its text that occurred in
-//! the working tree at that time. Publishing compares them with the present and so detects *stale* memories, whose
-//! files were rewritten, moved or removed since, or whose names no longer occur.
+//! the working tree at that time. Publishing compares the anchors with the present working tree and so detects *stale*
+//! memories: their files were rewritten, moved or removed since, or a name no longer occurs.
 //!
 //! Anchors are stored in the project's private folder and never in a memory file: anchors depend on the time of a sync,
 //! and the files of derived memories must not (ARCHITECTURE.md, 4). If anchors are lost, past contents are no longer
 //! known. A new memory is anchored at the current content of its files. A memory that was learned long ago is anchored
 //! at the commit of that time if git has it, else at the first content that is read. When a person or a session
-//! confirms a memory, it is anchored again. A memory with a name that no longer occurs can be confirmed only by a
-//! person.
+//! confirms a memory, it is anchored again. If a name no longer occurs, only a person can confirm the memory.
 
 pub(crate) mod code_names;
 mod files;
@@ -42,7 +41,7 @@ use relied::EndedSessions;
 use sketch::{ContentHash, Sketch, SketchedContent};
 use words::{FoundWords, NamePlace, words_then};
 
-/// Must be changed whenever the meaning of the stored data changes.
+/// Version of the stored data. It must be changed whenever their meaning changes.
 const VERSION: u32 = 1;
 /// Maximum number of files that are examined for one working tree. Files of the newest memories come first.
 const PATHS_MAX: usize = 2000;
@@ -54,7 +53,7 @@ const NAMES_MAX: usize = 10_000;
 const PAST_COMMITS_MAX: usize = 16;
 /// Maximum age of a memory that is anchored at the current content of its files.
 const RECENT_MS: i64 = DAY_MS;
-/// Time after a statement within which a session usually commits its changes.
+/// Milliseconds after a statement within which a session usually commits its changes.
 const COMMITTED_MS: i64 = 2 * 60 * 60 * 1000;
 
 /// The anchors of one project, as stored between runs.
@@ -304,7 +303,7 @@ impl Anchors {
                         anchor.names.insert(name.clone(), is);
                     }
                     None if age_ms >= RECENT_MS => past.push((subject.id, name, subject.at)),
-                    // The session from which the memory was learned removed the name.
+                    // The name was removed by the session in which the memory was learned.
                     Some(NamePlace::Text | NamePlace::Path(_))
                         if is == NamePlace::Nowhere && age_ms < COMMITTED_MS =>
                     {
@@ -339,7 +338,7 @@ impl Anchors {
         for (commit, of) in of_commits {
             let words = commit.and_then(|_| words.next()).unwrap_or_default();
             for (id, name) in of {
-                // A name for which git's answer has no place counts as missing at that time.
+                // If git does not report a place for the name, the name counts as missing at that time.
                 let seen = words.seen(name).unwrap_or(NamePlace::Nowhere);
                 let anchor = self.kept.memories.entry(id).or_default();
                 anchor.names.insert(name.to_owned(), seen);
@@ -378,7 +377,7 @@ impl Anchors {
         lost
     }
 
-    /// Returns the stale memories: those of which at least half of the files have changed, or a name no longer occurs.
+    /// Returns the stale memories: at least half of a memory's files have changed, or a name no longer occurs.
     fn judge(
         &self,
         subjects: &[Subject<'_>],
@@ -443,7 +442,7 @@ impl Anchors {
                 stale.insert(subject.id, worst);
             }
             let mut names = lost.get(&subject.id).into_iter().flatten();
-            // A file that was moved is not lost.
+            // A name that is the path of a moved file is not lost.
             let gone = names.find(|(_, path)| {
                 let path = path.as_ref().and_then(|path| absent.get(path));
                 matches!(path, None | Some(Absent::Gone))
@@ -456,7 +455,7 @@ impl Anchors {
         stale
     }
 
-    /// Anchors those stale memories again that a session relied on with success, and returns them.
+    /// Anchors stale memories again if a session relied on them with success. Returns these memories.
     fn confirm(
         &mut self,
         tree: &TreeDir,
@@ -501,14 +500,14 @@ fn commit_at(commits: &[(Timestamp, String)], at: Timestamp) -> Option<&str> {
     found.map(|(_, commit)| commit.as_str())
 }
 
-/// Returns whether a session that relied on a memory may confirm it. If a name no longer occurs it may not, because
-/// editing a file does not restore the name.
+/// Whether a session that relied on a memory may confirm it. If a name no longer occurs, it may not, because editing a
+/// file does not restore the name.
 fn may_be_confirmed(staleness: Option<&Staleness>) -> bool {
     staleness.is_some_and(|staleness| staleness.change != Change::NameGone)
 }
 
-/// Returns whether a memory may become untrue when its files and names change. A wish remains valid, and the results of
-/// a session remain facts about the past.
+/// Whether changes of files and names can make a memory untrue. A wish stays valid, and the results of a session stay
+/// facts about the past.
 fn depends(memory: &Memory) -> bool {
     matches!(memory.status, Status::Active | Status::Held)
         && memory.superseded_by.is_none()
@@ -524,7 +523,7 @@ fn names_of(memory: &Memory) -> Vec<String> {
     }
 }
 
-/// Returns whether a path may name a file of the working tree that belongs neither to us nor to git.
+/// Whether a path may name a file inside the working tree that is neither a file of this program nor of git.
 fn is_a_file_here(path: &str) -> bool {
     let mut steps = Path::new(path).components();
     let is_inside = steps.all(|step| match step {

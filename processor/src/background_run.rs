@@ -25,19 +25,19 @@ use crate::upkeep::housekeeping;
 
 /// Time limit of a run. The next run does the remaining work.
 const RUN_MAX: Duration = Duration::from_secs(20 * 60);
-/// Maximum memory of a run in bytes, many times the amount that a long history needs.
+/// Maximum memory of a run in bytes, far more than a long history needs.
 const MEMORY_BYTES_MAX: u64 = 4 << 30;
-/// Interval between two checks of time and memory.
+/// Interval between checks of time and memory.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Maximum number of syncs in one run. Notes that arrive during a sync are processed by the next sync of the same run.
 const ROUNDS_MAX: usize = 5;
-/// Wait before a sync, because Claude Code writes transcripts shortly after it calls hooks.
+/// Delay before a sync, because Claude Code writes a transcript shortly after it calls a hook.
 const LAG: Duration = Duration::from_millis(250);
-/// Number of bytes at the inbox's end that are searched for transcripts that may still grow.
+/// Number of bytes at the end of the inbox that are read to find transcripts that may still grow.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
 
-/// Brings a project up to date in the background. Failures are counted and stored, and the next session announces them.
-/// The second element of the first pair is the path to which the project's folder was moved, if it was.
+/// Updates a project in the background. Failures are counted and stored, and the next session announces them.
+/// `moved_to` is the folder to which the project was moved, if it was.
 pub fn run(
     dirs: &UserDirs,
     (project, moved_to): (ProjectId, Option<&Path>),
@@ -45,7 +45,8 @@ pub fn run(
     clock: impl Fn() -> Timestamp + Send + Copy + 'static,
 ) -> Result<()> {
     step_back();
-    // If the state was written by a later version, no failure is stored either. Hooks detect this case themselves.
+    // If a later version wrote the state, no failure is stored, because this version must not change it. Hooks detect
+    // this case themselves.
     format_version::check_project(dirs, project)?;
     if let Some(root) = moved_to {
         trees::adopt(dirs, project, root)?;
@@ -126,8 +127,8 @@ fn transcripts(dirs: &UserDirs, main: &Tree) -> Vec<(PathBuf, u64)> {
         .collect()
 }
 
-/// Runs `work`. If it takes too long or too much memory, records that and ends the process. Ending is safe, because
-/// files on disk are consistent at any moment.
+/// Runs `work`. If it exceeds the limit of time or memory, records this as a failure and ends the process. Ending is
+/// safe, because files on disk are consistent at any moment.
 fn within<T>(
     most: Duration,
     clock: impl Fn() -> Timestamp + Send + 'static,
@@ -173,7 +174,7 @@ fn note_failure(dirs: &UserDirs, main: &Tree, failure: &str, now: Timestamp) {
     let failure = log::line(failure, &redactor);
     for tree in trees::present(dirs, main) {
         let state = dirs.tree(&tree.root);
-        // If the failure cannot be stored, the disk is the problem, and other checks report it.
+        // An error is ignored: if the failure cannot be stored, other checks report the problem of the disk.
         let _ = inbox::failed(&state, &failure, now);
         let _ = log::append(
             &state,
@@ -189,7 +190,7 @@ fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timesta
     let redactor = redactor(dirs, main);
     for tree in trees::present(dirs, main) {
         let state = dirs.tree(&tree.root);
-        // An error is ignored, because the work itself was done.
+        // An error is ignored, because the sync itself was completed.
         let _ = log::append(&state, log::LineKind::Warning, warnings, &redactor, now);
     }
 }
@@ -206,7 +207,7 @@ fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
 fn step_back() {
     lower_priority();
     let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
-    // If a pool already exists, it is used.
+    // An error is ignored: a thread pool that exists already is used.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
 }
 

@@ -1,4 +1,4 @@
-//! Search for memory files that Claude's tool calls wrote or removed without our programs.
+//! Search for memory files that Claude's tool calls wrote or removed without this program.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,18 +15,18 @@ use memory_store::{Timestamp, trust};
 use crate::tool_calls::{ToolCalls, earliest_change};
 use crate::{git, trust as pulls};
 
-/// Time to wait for the transcript record of a call that wrote a file a moment ago.
+/// Time to wait until a recent tool call is in its transcript.
 const FLUSH_WAIT: Duration = Duration::from_millis(300);
-/// Milliseconds after which the record of a call is in its transcript.
+/// Milliseconds after which a tool call is certain to be in its transcript.
 const FLUSHED_MS: i64 = 1_000;
 
-/// Memory files that tool calls removed, below the root of their working tree.
+/// Memory files that tool calls removed, by the root of their working tree.
 pub type Removed = BTreeMap<PathBuf, Vec<PathBuf>>;
 
-/// A store with the files in it that have to be checked.
+/// A store, with its files that have to be checked.
 struct CheckedStore {
     store: Store,
-    /// Position of git when the files of the working tree were last checked.
+    /// State of git when the files of the working tree were last checked.
     position: Option<String>,
     /// Files whose texts are not in the ledger.
     unseen: Vec<Stored>,
@@ -48,7 +48,7 @@ impl CheckedStore {
         })
     }
 
-    /// Returns the time since which transcripts have to be read; `None` if no file has to be checked.
+    /// Returns the time from which on transcripts have to be read; `None` if no file has to be checked.
     fn since(&self) -> Option<Timestamp> {
         let paths: Vec<&Path> = self.unseen.iter().map(|stored| stored.path.as_path()).collect();
         let looked = (!self.missing.is_empty()).then_some(self.looked);
@@ -69,7 +69,7 @@ impl CheckedStore {
                 (None, None) => others.push(stored.clone()),
             }
         }
-        // Git may have written a file while a call merely ran at the same time.
+        // A tool call may have run at the time at which git wrote the file.
         let files = likely.iter().map(|written| written.stored.clone()).collect();
         let by_git = match self.store.root.as_deref() {
             Some(root) => pulls::written_by_git(root, files),
@@ -82,7 +82,7 @@ impl CheckedStore {
         (written, others)
     }
 
-    /// Returns whether git may have removed files: a branch, a stash or the index changed, or cannot be read.
+    /// Whether git may have removed files: a branch, a stash or the index changed, or could not be read.
     fn has_git_moved(&self) -> bool {
         let Some(root) = self.store.root.as_deref() else { return false };
         let position = git::memory_position(root);
@@ -90,8 +90,8 @@ impl CheckedStore {
     }
 }
 
-/// Checks the stores of a project and the user's own, and records Claude's changes. Returns the files that tool calls
-/// removed: they are written again.
+/// Checks the stores of a project and the user's own store, and records Claude's changes. Returns the files that tool
+/// calls removed, which the caller writes again.
 pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> {
     let Some(main) = trees.first() else { return Ok(Removed::new()) };
     let mut places = vec![CheckedStore::gather(dirs, Store::user(dirs)?, main)?];
@@ -142,7 +142,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
     Ok(removed)
 }
 
-/// Returns whether a file was written so recently that the transcript may lack the call that wrote it.
+/// Whether a file was written so recently that its tool call may not be in the transcript yet.
 fn is_fresh(place: &CheckedStore, calls: &ToolCalls) -> bool {
     let paths = place.unseen.iter().filter(|stored| calls.writer(&stored.path, false).is_none());
     let paths: Vec<PathBuf> = paths.map(|stored| stored.path.clone()).collect();
@@ -152,7 +152,7 @@ fn is_fresh(place: &CheckedStore, calls: &ToolCalls) -> bool {
         .any(|path| earliest_change(&[path]).is_some_and(|changed| now.0 - changed.0 < FLUSHED_MS))
 }
 
-/// Returns the time of the file system.
+/// Returns the current time by the clock of the file system.
 fn file_system_now(store: &Store) -> Option<Timestamp> {
     let file = tempfile::NamedTempFile::new_in(&store.home.folder).ok()?;
     earliest_change(&[file.path()])

@@ -1,4 +1,4 @@
-//! Collecting: new records of the transcripts are redacted and archived.
+//! Collecting: reads new records of the transcripts, redacts and archives them.
 
 pub mod archive;
 pub mod configurations;
@@ -51,23 +51,23 @@ use crate::transcript::{Assembly, Redact, SessionBuilder, Speaker, assemble};
 /// Maximum number of transcripts that are recorded as sources of one session.
 const SOURCES_MAX: usize = 32;
 
-/// Inputs of collecting besides the transcripts.
+/// Inputs of collecting, without the transcripts.
 pub struct Collector<'a> {
-    /// Destination of the turns.
+    /// The archive to which records are written.
     pub archive: &'a Archive,
     /// Sessions whose turns were removed because of their age.
     pub expired: &'a Expired,
     /// Sessions and records that a person purged.
     pub purged: &'a Purged,
-    /// Removes secrets.
+    /// Redactor of secrets and personal data.
     pub redactor: &'a Redactor,
     /// Known secrets, including those found during the run.
     pub secrets: &'a Secrets,
     /// Files whose content is never archived.
     pub ignore: &'a Ignore,
-    /// Whether the transcripts are in a folder that the user named.
+    /// Whether the transcripts are imported from a folder that the user named.
     pub from_folder: bool,
-    /// The project's working trees.
+    /// The folders whose sessions belong to the project.
     pub territory: &'a Territory,
     /// For each session with parts, the highest number of a part.
     pub parts: &'a BTreeMap<String, u32>,
@@ -77,7 +77,7 @@ pub struct Collector<'a> {
     pub now: Timestamp,
 }
 
-/// Outcome of one session.
+/// Result of collecting one session.
 #[derive(Debug)]
 pub struct Collected {
     /// The name of the session's archive file.
@@ -86,7 +86,7 @@ pub struct Collected {
     pub state: Option<SessionState>,
     /// The parts of the session that were closed, with their names and states.
     pub closed: Vec<(String, SessionState)>,
-    /// Counts of lines and records from reading.
+    /// Numbers of lines and records that were read.
     pub counts: ReadCounts,
 }
 
@@ -125,12 +125,12 @@ pub struct SessionRead {
     counts: ReadCounts,
 }
 
-/// End of a session, up to the last record that was read.
+/// State of a session at the last record that was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct End {
-    /// Handoff of the session, and its working directory.
+    /// Working directory and handoff of the session.
     left: Option<(String, LeftSession)>,
-    /// Files that it edited, with the time of the last edit.
+    /// Files that the session edited, with the time of the last edit.
     edited: BTreeMap<String, Timestamp>,
 }
 
@@ -146,8 +146,8 @@ enum ReadOutcome {
 }
 
 impl SessionRead {
-    /// Returns the handoff and the working directory of a person's session; `None` for a session of a program, or
-    /// without a handoff. `state` contains the speakers of its earlier parts.
+    /// Returns the working directory and the handoff of a session of a person. Returns `None` for a session of a
+    /// program, and if there is no handoff. `state` contains the speakers of earlier parts.
     pub fn left(&self, state: &State) -> Option<&(String, LeftSession)> {
         let speaker = Speaker::of(&self.file.records);
         let is_persons = speaker.unwrap_or_else(|| state.speaker(&self.name)).is_person();
@@ -156,7 +156,7 @@ impl SessionRead {
 }
 
 impl Collector<'_> {
-    /// Reads the sessions, several at a time. An error in one does not prevent the others.
+    /// Reads sessions in parallel. An error in one session does not affect the others.
     pub fn read(&self, sessions: &[(&String, &Vec<Transcript>)]) -> Vec<Result<SessionRead>> {
         sessions.par_iter().map(|(name, transcripts)| self.read_one(name, transcripts)).collect()
     }
@@ -175,7 +175,7 @@ impl Collector<'_> {
         sessions.into_par_iter().map(keep).collect()
     }
 
-    /// Reads and archives the sessions in their order; only a few are in memory at a time.
+    /// Reads and archives sessions in the given order. Only a few sessions are in memory at a time.
     pub fn collect(
         &self,
         sessions: &[(&String, &Vec<Transcript>)],
@@ -231,7 +231,7 @@ impl Collector<'_> {
         Ok(SessionRead { name: name.to_owned(), file, end, outcome, closed, counts })
     }
 
-    /// Removes unwanted data from records that were read together. Returns whether any known secret was hidden.
+    /// Removes secrets from records that were read together. Returns whether a known secret was hidden.
     fn clean(
         &self,
         header: &SessionHeader,
@@ -241,7 +241,7 @@ impl Collector<'_> {
         self.ignore.screen(records);
         self.purged.screen(&header.session, records);
         let session = header.session.as_str();
-        // When a secret is known, an edit that replaces it is recognised, which reveals the next secret.
+        // Secrets are learned twice: an edit that replaces a known secret reveals the next one.
         self.secrets.learn(session, learning, records);
         let cleaned = self.secrets.hide_answers(session, records, learning);
         self.secrets.learn(session, learning, records);
@@ -249,7 +249,7 @@ impl Collector<'_> {
         Ok(self.secrets.hide(known, records, self.redactor)? | cleaned)
     }
 
-    /// Reads the new records of one transcript and moves its watermark. Parts that become full meanwhile are archived.
+    /// Reads the new records of one transcript and advances its watermark. Parts that become full are archived.
     fn read_transcript(
         &self,
         transcript: &Transcript,
@@ -275,11 +275,11 @@ impl Collector<'_> {
         note_watermark(transcript, header, offset, &mut file)
     }
 
-    /// Makes the builder recognise the records of closed parts in a transcript that is read from its beginning.
+    /// Makes the builder recognise the records of closed parts if a transcript is read from its beginning.
     fn know_parts(&self, header: &SessionHeader, builder: &mut SessionBuilder<'_>) -> Result<()> {
         let session = SessionHeader { part: 0, ..header.clone() }.name();
         for number in 1..=header.parts {
-            // If a part cannot be read now, its records are read again; they still count once, for the session that
+            // If a part cannot be read now, its records are read again. They still count once, for the session that
             // owns them.
             if let Ok(Some(file)) = self.archive.load(&parts::name(&session, number)) {
                 builder.know(&file.records);
@@ -288,8 +288,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Archives the full part. Until the watermark is archived as well, the part counts as the remainder of a killed
-    /// run, and the next run writes it again.
+    /// Archives the full part. Until the watermark is archived as well, the part counts as the remainder of an
+    /// interrupted run, and the next run writes it again.
     fn close_part(
         &self,
         header: &mut SessionHeader,
@@ -299,13 +299,13 @@ impl Collector<'_> {
     ) -> Result<Option<(String, SessionState)>> {
         let (mut records, mut growth) = builder.take();
         let beginning = growth.beginning();
-        // Records that belong together may be on both sides of the part boundary.
+        // Records that belong together may be on both sides of the boundary between parts.
         self.clean(header, &mut records, learning)?;
         let part = growth.close(&mut records);
         builder.go_on(records, growth);
         let Some(records) = part else { return Ok(None) };
         if again {
-            // Earlier records may be repeated later in the transcript.
+            // The transcript may repeat earlier records.
             builder.know(&records);
         }
         header.parts += 1;
@@ -343,8 +343,8 @@ impl Collector<'_> {
         Ok(Collected { name, state: Some(state), closed, counts })
     }
 
-    /// Loads the archived records of a session. A damaged file is kept aside, because its transcript may still contain
-    /// the records. A file that cannot be read at the moment stays, and its session is postponed.
+    /// Loads the archived records of a session. A damaged file is kept aside, because the transcript may still contain
+    /// the records. If a file cannot be read at the moment, the session is postponed.
     fn load(&self, name: &str) -> Result<SessionFile> {
         match self.archive.load(name) {
             Ok(Some(file)) => Ok(file),
@@ -368,7 +368,7 @@ impl Collector<'_> {
             header.agent.clone_from(&transcript.name.agent);
         }
         if header.sources.is_empty() && header.parts == 0 {
-            // The number of parts is not recorded here, so all existing parts count.
+            // The header does not contain the number of parts, so all existing parts count.
             header.parts = self.parts.get(&header.name()).copied().unwrap_or(0);
         }
         header.from_folder = header.from_folder || self.from_folder;
@@ -384,7 +384,7 @@ struct PartReading<'a> {
     closed: &'a mut Vec<(String, SessionState)>,
 }
 
-/// Moves the watermark of a transcript.
+/// Advances the watermark of a transcript to `offset`.
 fn note_watermark(
     transcript: &Transcript,
     header: &mut SessionHeader,
@@ -396,7 +396,7 @@ fn note_watermark(
     header.sources.retain(|source| source.path != transcript.path);
     header.sources.push(Watermark { path: transcript.path.clone(), offset, head_bytes, head });
     header.sources.sort_by(|a, b| a.path.cmp(&b.path));
-    // If a transcript was moved many times, its oldest paths are dropped.
+    // If a transcript was moved many times, its oldest paths are removed.
     while header.sources.len() > SOURCES_MAX {
         match header.sources.iter().position(|source| !source.path.exists()) {
             Some(gone) => drop(header.sources.remove(gone)),
@@ -407,7 +407,7 @@ fn note_watermark(
 }
 
 /// Returns the offset at which reading continues: the watermark if the transcript is still the same file or was moved
-/// here (as `/cd` does), else 0. Records that were read before are recognised by their uuid.
+/// to this path (as by `/cd`), else 0. Records that were read before are recognised by their uuid.
 fn resume_at(transcript: &Transcript, header: &mut SessionHeader, file: &mut File) -> Result<u64> {
     let fits = |source: &Watermark, file: &mut File| {
         transcript.len >= source.offset
@@ -459,17 +459,17 @@ fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
     }
 }
 
-/// Returns the end of a session. A fault of the program here costs only this end; mining detects and reports the fault
-/// as well.
+/// Returns the end of a session. A panic in the computation results in an empty end; mining runs the same code and
+/// reports the panic.
 fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End {
     let mut end = catch_unwind(AssertUnwindSafe(|| end(file, territory))).unwrap_or_default();
-    // The archive is redacted, but removing its Markdown may join the pieces of a secret.
+    // The archive is redacted, but removing Markdown from a text may join the pieces of a secret.
     end.left = end.left.map(|(cwd, left)| (cwd, handoff::redacted(left, redact)));
     end
 }
 
-/// Returns the end of a session, computed only from its own records, because the last turn of a fork is not its
-/// parent's.
+/// Computes the end of a session from its own records only: if the session is a fork, its last turn is not the last
+/// turn of its parent.
 fn end(file: &SessionFile, territory: &Territory) -> End {
     if file.header.agent.is_some() {
         return End::default();
@@ -500,7 +500,7 @@ fn cwd(record: &Record) -> Option<&str> {
     }
 }
 
-/// Hashes the input of mining a session: its records, and the tasks that were passed to it.
+/// Hashes the input for mining a session: its records, and the tasks passed on from earlier parts.
 fn content_hash(file: &SessionFile) -> String {
     let mut hasher = blake3::Hasher::new();
     let tasks = &file.header.growth.tasks;
@@ -508,7 +508,7 @@ fn content_hash(file: &SessionFile) -> String {
         hasher.update(&serde_json::to_vec(tasks).unwrap_or_default());
     }
     for record in &file.records {
-        // A record is plain data, so writing it cannot fail.
+        // Serialising a record cannot fail, because it is plain data.
         hasher.update(&serde_json::to_vec(record).unwrap_or_default());
         hasher.update(b"\n");
     }

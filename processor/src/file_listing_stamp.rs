@@ -1,22 +1,22 @@
-//! Stamps of files: whether anything changed, without reading it.
+//! Stamps of files, which detect changes without reading the files.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
 
 use memory_store::store::FILES_MAX;
 
-/// Maximum depth of folders that are read, as in stores.
+/// Maximum depth of folders that are listed, the same as in stores.
 const LEVELS_MAX: u32 = 4;
 
-/// Returns the stamp of one file; empty if it does not exist.
+/// Returns the stamp of one file; empty if the file does not exist.
 pub fn of_file(path: &Path) -> String {
     fs::metadata(path).map(|metadata| line(path, &metadata)).unwrap_or_default()
 }
 
-/// Returns the stamps of a folder's files, and of the folders in it. No link is followed.
+/// Returns the stamps of all files in a folder and its subfolders. Links are not followed.
 pub fn of_folder(folder: &Path) -> String {
     let mut stamps = Vec::new();
-    // A folder that is a link is no store: nothing is read from it, so nothing in it matters.
+    // A folder that is a link is not a store, and none of its files is read.
     if fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         collect(folder, LEVELS_MAX, &mut stamps);
     }

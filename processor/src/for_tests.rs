@@ -1,4 +1,4 @@
-//! Helpers of unit tests: a project of their own.
+//! Helpers for unit tests: a separate project in a temporary home.
 
 use std::fs;
 use std::io::Write;
@@ -14,10 +14,10 @@ use testutils::SealedHome;
 use crate::lock::Busy;
 use crate::sync::SyncOptions;
 
-/// When a test happens.
+/// Current time in tests.
 pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
-/// A trusted project without a repository, in a home of its own.
+/// A trusted project without a repository, in a separate home.
 pub(crate) struct Project {
     pub dirs: UserDirs,
     pub tree: Tree,
@@ -52,19 +52,19 @@ pub(crate) fn write_memory(root: &Path, name: &str, number: u8, title: &str) {
     fs::write(folder.join(name), MemoryFile::new(memory).unwrap().text()).unwrap();
 }
 
-/// Runs git as a user without a configuration.
+/// Runs git without a user's configuration.
 pub(crate) fn git(root: &Path, arguments: &[&str]) {
     git_with(root, arguments, "");
 }
 
-/// Runs git as `git` does, with this date for a commit.
+/// Runs git like `git`, with a fixed date for commits.
 pub(crate) fn git_at(root: &Path, arguments: &[&str], date: &str) {
     let mut git = of_nobody(root, arguments);
     git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date);
     assert!(git.status().unwrap().success(), "git {arguments:?}");
 }
 
-/// Runs git as `git` does, with `input` to read.
+/// Runs git like `git`, with `input` on stdin.
 pub(crate) fn git_with(root: &Path, arguments: &[&str], input: &str) {
     let mut git = of_nobody(root, arguments);
     let mut git = git.stdin(Stdio::piped()).spawn().unwrap();
@@ -83,10 +83,10 @@ fn of_nobody(root: &Path, arguments: &[&str]) -> Command {
 
 pub use std::os::unix::fs::symlink;
 
-/// Makes this thread access files as another user: no folder is closed to root.
+/// Makes this thread access files as another user, because root may read all folders.
 pub fn as_nobody() {
     const NOBODY: libc::c_long = 65534;
-    // SAFETY: the call gets a number and changes only how this thread accesses files; it has no effect in a thread
-    // without that right.
+    // SAFETY: the call takes a number and only changes the user id with which this thread accesses files. If the thread
+    // lacks the right to do so, the call has no effect.
     unsafe { libc::syscall(libc::SYS_setfsuid, NOBODY) };
 }

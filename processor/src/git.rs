@@ -1,9 +1,9 @@
-//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. Only [`driver`] writes:
-//! two settings of the repository that a person requested.
+//! Queries to git about a working tree. They only read: nothing here changes the index or HEAD. Only [`driver`] writes:
+//! two settings of the repository, at a person's request.
 //!
-//! All answers are optional. Without git, outside a repository, or when git takes too long, the answer is empty and the
-//! project is recognised by its path. A git so old that it cannot be prevented from running programs that a repository
-//! names counts as missing wherever this matters (see [`version`]).
+//! All answers are optional. Without git, outside a repository, or if git takes too long, the answer is empty, and the
+//! project is recognised by its path. Old versions of git cannot be prevented from running programs that a repository
+//! names; where this matters, such a version counts as missing (see [`version`]).
 
 pub mod blobs;
 mod config;
@@ -31,27 +31,27 @@ use memory_store::reconcile::{GitSnapshot, GitState};
 
 /// Time limit of one call of git.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
-/// Maximum size in bytes of git's output that is read.
+/// Maximum number of bytes that are read from git's output.
 const OUTPUT_BYTES_MAX: u64 = 8 << 20;
-/// Maximum number of files with uncommitted changes that are listed.
+/// Maximum number of files with uncommitted changes in an answer.
 const UNCOMMITTED_MAX: usize = 50;
 /// Maximum number of untracked files that are examined.
 const UNTRACKED_MAX: usize = 1000;
 /// Maximum number of branches and stashes whose memory files are examined.
 const REFS_MAX: usize = 50;
 
-/// Returns the features by which the project of a working tree with this root is recognised. A folder inside a
-/// repository gets no features of this repository, unless it is the root.
+/// Returns the properties by which the project of a working tree is recognised. Properties of the repository are
+/// included only if the folder is the root of the repository.
 pub fn observe(root: &Path) -> Observed {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let alone = || Observed { root: root.clone(), ..Observed::default() };
     let Some(git) = GitDirs::of(&root) else { return alone() };
-    // The folder around a bare repository. The repository's working trees are other folders.
+    // A folder that contains a bare repository. The repository's working trees are other folders.
     let is_around = !git.is_linked() && git.is_bare();
     let top = || line(&root, &["rev-parse", "--show-toplevel"]).map(PathBuf::from);
     if !is_around && top().as_deref() != Some(&root) {
-        // Git is not available, or the repository's own configuration sets its working tree elsewhere
-        // (`core.worktree`): the trust in this folder does not extend to that one.
+        // Git is not available, or the repository's configuration sets another folder as its working tree
+        // (`core.worktree`). Trust in this folder does not extend to that folder.
         return alone();
     }
     let main_root = match is_around {
@@ -68,7 +68,7 @@ pub fn observe(root: &Path) -> Observed {
     }
 }
 
-/// Returns the working trees of the repository, the main one first if there is a main one; empty outside a repository.
+/// Returns the working trees of the repository, the main one first if it exists; empty outside a repository.
 pub fn worktrees(root: &Path) -> Vec<PathBuf> {
     let Some(git) = GitDirs::of(root) else { return Vec::new() };
     let main = if git.is_linked() { git.main_root() } else { Some(root.to_owned()) };
@@ -81,7 +81,8 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
     let (indexed, left_out) = indexed(root);
     let head = line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
     let Some(commit) = head.clone() else {
-        // Before the first commit of a branch, files may already be staged, and other branches may have memory files.
+        // Before the first commit of a branch, files may already be staged, and other branches may contain memory
+        // files.
         return GitState {
             root: root.to_owned(),
             branch: branch(root),
@@ -119,7 +120,7 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
 }
 
 /// Returns whether a working tree has an untracked file outside of the memory folder that git does not ignore and that
-/// was not changed after a time; `None` if git does not answer.
+/// was last changed before `time`; `None` if git does not answer.
 pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     let others = format!(":(exclude){STORE_DIR}");
     let list =
@@ -132,11 +133,11 @@ pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     Some(fields(&listing).take(UNTRACKED_MAX).any(is_older))
 }
 
-/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout does not
-/// write to the tree.
+/// Returns the files below the memory folder that are in the index, and the subset that a sparse checkout omits from
+/// the tree.
 fn indexed(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    // Each path follows a letter and a space. The letter is S for a file outside the sparse checkout, in lower case if
-    // git is set to assume that the file is unchanged.
+    // Each path follows a letter and a space. The letter is S for a file outside the sparse checkout. It is in lower
+    // case if git is configured to assume that the file is unchanged.
     let listing = output(root, &["ls-files", "-v", "-z", "--", STORE_DIR]).unwrap_or_default();
     let (mut indexed, mut left_out) = (Vec::new(), Vec::new());
     for (tag, path) in fields(&listing).filter_map(|field| field.split_once(' ')) {
@@ -170,7 +171,7 @@ pub fn position(root: &Path) -> String {
 }
 
 /// Returns git's state regarding the memory files of a working tree, for comparison with an earlier result: HEAD, its
-/// branch, and the staged files. Empty outside a repository; `None` if git does not answer.
+/// branch, the stash, and the staged files. Empty outside a repository; `None` if git does not answer.
 pub fn memory_position(root: &Path) -> Option<String> {
     if !is_repository(root) {
         return Some(String::new());
@@ -182,8 +183,8 @@ pub fn memory_position(root: &Path) -> Option<String> {
     Some(format!("{} {staged} {}", refs.join(" "), stash.unwrap_or_default()))
 }
 
-/// Returns the memory files that are not staged, or differ from the text that a checkout of the staged version would
-/// write; `None` if git does not answer.
+/// Returns the memory files that are not staged, or that differ from what a checkout of the staged version would write;
+/// `None` if git does not answer.
 pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut list = command(root);
     list.args(["ls-files", "-z", "--modified", "--others", "--", STORE_DIR]);
@@ -199,15 +200,15 @@ pub fn tracked_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(fields(&text).map(PathBuf::from).collect())
 }
 
-/// Returns the occurrences of these texts in tracked files except memory files, ignoring case; one line for each match.
-/// `None` if git does not answer. Git reads the texts from a pipe, so they do not appear in a list of processes.
+/// Returns the occurrences of these texts in tracked files except memory files, ignoring case, with one line per match.
+/// `None` if git does not answer. The texts are passed by a pipe, so that they do not appear in the list of processes.
 pub fn tracked_texts(root: &Path, texts: &[&str]) -> Option<String> {
     let mut grep = command(root);
     grep.args(["grep", "-I", "-i", "-F", "-h", "-o", "--no-color", "--no-line-number"]);
     grep.args(["--no-column", "--no-recurse-submodules", "--no-textconv", "-f", "-", "--", "."]);
     grep.arg(format!(":(exclude){STORE_DIR}"));
     let (status, found) = answer_to(&mut grep, texts.join("\n").into_bytes())?;
-    // Status 1: no match.
+    // Status 1 means that there is no match.
     matches!(status.code(), Some(0 | 1)).then(|| String::from_utf8_lossy(&found).into_owned())
 }
 
@@ -232,11 +233,11 @@ pub fn is_ignored(root: &Path, file: &Path) -> bool {
         || succeeds(root, &["check-ignore", "--quiet", "--", file])
 }
 
-/// Returns files with uncommitted changes, relative to the root.
+/// Returns files with uncommitted changes, with paths relative to the root.
 pub fn uncommitted(root: &Path) -> Vec<String> {
     let mut status = command(root);
     status.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
-    // For submodules git would start another git process, whose filters we cannot disable.
+    // For submodules, git would start another git process, whose filters cannot be disabled from here.
     status.arg("--ignore-submodules=dirty");
     if !without_filters(&mut status, root) {
         return Vec::new();
@@ -269,11 +270,11 @@ pub fn began(root: &Path) -> Option<Timestamp> {
     Some(Timestamp(seconds?.checked_mul(1000)?))
 }
 
-/// Names of branches into which others are merged, used if no remote names its default branch.
+/// Usual names of main branches, used in addition to the default branches of remotes.
 const TRUNKS: [&str; 4] = ["main", "master", "trunk", "develop"];
 
-/// Returns the local branches that were merged into HEAD. Omits the checked-out branch, and branches from which it may
-/// have been created, because these contain no work of their own.
+/// Returns the local branches that were merged into HEAD. Omits the checked-out branch, main branches, and branches
+/// from which the checked-out branch may have been created, because these contain no separate work.
 pub fn merged_branches(root: &Path) -> Vec<String> {
     let current = branch(root);
     let defaults =
@@ -380,9 +381,9 @@ fn succeeds(root: &Path, arguments: &[&str]) -> bool {
     output(root, arguments).is_some()
 }
 
-/// Disables the content filters that the repository's own configuration names: a repository that was copied instead of
-/// cloned may contain another person's configuration. The user's own filters remain active. Returns `false` if not all
-/// filters can be disabled.
+/// Disables the content filters that the repository's own configuration defines, because a repository that was copied
+/// instead of cloned may contain another person's configuration. The user's own filters remain active. Returns `false`
+/// if not all filters can be disabled.
 fn without_filters(command: &mut Command, root: &Path) -> bool {
     const FILTERS_MAX: usize = 256;
     let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
@@ -394,8 +395,8 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
     keys.len() <= FILTERS_MAX
 }
 
-/// Passes settings to git that override those of all configuration files. Settings that the user passed in the same way
-/// remain.
+/// Passes settings to git that override the settings of all configuration files. Settings that the user passes in the
+/// same way remain in effect.
 fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
     #[expect(
         clippy::disallowed_methods,
@@ -431,7 +432,8 @@ fn answer_to(command: &mut Command, input: Vec<u8>) -> Option<(ExitStatus, Vec<u
     answer_limited(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)
 }
 
-/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. After a timeout, later queries are skipped.
+/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. After a timeout, later queries about the same
+/// folder are skipped.
 fn answer_limited(
     command: &mut Command,
     input: Vec<u8>,
@@ -447,9 +449,9 @@ fn answer_limited(
 /// Output of git.
 #[derive(Debug)]
 struct GitOutput {
-    /// The exit status; `None` if git was killed because it took too long or printed too much.
+    /// The exit status; `None` if git was killed, because it took too long or printed too much.
     status: Option<ExitStatus>,
-    /// All output until git ended.
+    /// All output up to the end of the process.
     text: Vec<u8>,
 }
 
@@ -463,12 +465,13 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     let (mut child, _watched) = start_group(command).ok()?;
     let stdout = child.stdout.take()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // Written in a thread, because git answers before it has read all input. If git ends early, the rest is not
-        // read.
+        // A separate thread writes, because git may answer before it has read all input. If git ends early, the rest of
+        // the input is not needed.
         std::thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let (sender, pieces) = mpsc::channel();
-    // A thread reads, so that a full pipe does not block git, and an open pipe does not block us.
+    // A separate thread reads, so that a full pipe does not block git, and a pipe that stays open does not block this
+    // thread.
     std::thread::spawn(move || pass_on(stdout.take(OUTPUT_BYTES_MAX + 1), &sender));
     let mut text = Vec::new();
     let is_whole = loop {
@@ -478,7 +481,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
             Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => break false,
         }
     };
-    // Killed before waiting, because a child of git may keep the pipe open after git has ended.
+    // The group is killed before waiting for git, because a child of git may keep the pipe open after git has ended.
     if !is_whole {
         end_group(&mut child);
         return Some(GitOutput { status: None, text });
@@ -515,7 +518,7 @@ fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// Prevents prompts, fetches and locks, because git must only read.
+/// Variables that prevent prompts, fetches and locks, because git must only read.
 const QUIET: [(&str, &str); 7] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "true"),
@@ -532,18 +535,18 @@ pub(crate) fn command(root: &Path) -> Command {
         .arg("-C")
         .arg(root)
         .args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.quotePath=false"])
-        // With this setting git would run a program that the repository names.
+        // Without this setting, git might run a program that the repository's configuration names.
         .args(["-c", "log.showSignature=false"])
-        // A separate git process in a submodule would run programs that the submodule's configuration names.
-        // `log.showRoot`: changes in the first commit count.
+        // Without `diff.submodule=short`, a separate git process in a submodule might run programs that the submodule's
+        // configuration names. With `log.showRoot`, changes in the first commit are included.
         .args(["-c", "diff.submodule=short", "-c", "log.showRoot=true"])
         .args(["-c", "diff.suppressBlankEmpty=false"])
         .envs(QUIET)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    // Git sets these variables for its hooks, from which a session may have been started. They would select a
-    // repository other than the requested one.
+    // Git sets these variables for its hooks, and a session may have been started in such a hook. They would select
+    // another repository than the requested one.
     for name in [
         "GIT_DIR",
         "GIT_WORK_TREE",
@@ -589,7 +592,8 @@ mod tests {
         assert_eq!(first.committed.len(), 2);
         assert!(first.forward);
 
-        // A file is left out by a sparse checkout or by its flag in the index. An existing file is not left out.
+        // A file counts as omitted if a sparse checkout or a flag in the index excludes it from the tree and it does
+        // not exist.
         git(
             &root,
             &["sparse-checkout", "set", "--no-cone", "/*", "!/.throughline/memories/one.md"],
@@ -614,8 +618,7 @@ mod tests {
         assert_eq!(second.removed_in_commits, [PathBuf::from(".throughline/memories/two ä.md")]);
         assert_eq!(second.held.len(), 2);
         assert_eq!(merged_branches(&root), ["old"]);
-        // Neither the branch from which this one was created nor the default branch of a remote counts as merged into
-        // this one.
+        // Neither the branch from which this one was created nor the default branch of a remote counts as merged.
         let made_from = branch(&root).unwrap();
         git(&root, &["branch", "stable"]);
         git(&root, &["update-ref", "refs/remotes/origin/stable", "HEAD"]);
@@ -671,7 +674,7 @@ mod tests {
         }
         git(&root, &["config", "filter.evil.required", "true"]);
         fs::write(root.join(".gitattributes"), "a.txt filter=evil\n*.md filter=a=b.c\n").unwrap();
-        // It has the same length, so git must compare contents.
+        // The new content has the same length, so git must compare contents.
         fs::write(root.join("a.txt"), "two").unwrap();
         assert_eq!(uncommitted(&root), ["a.txt", ".gitattributes"]);
         assert_a_plain_git_runs_it(&root, &ran);
@@ -698,7 +701,7 @@ mod tests {
         }
     }
 
-    /// Asserts that a program has not run so far, and that it runs as soon as git is called without our options.
+    /// Asserts that a program has not run, and that it runs when git is called without the options of this module.
     fn assert_a_plain_git_runs_it(root: &Path, ran: &Path) {
         assert!(!ran.exists());
         assert!(command(root).args(["status", "--short"]).output().unwrap().status.success());
@@ -733,7 +736,7 @@ mod tests {
         fs::create_dir_all(root.join("sub")).unwrap();
         git(&root, &["init", "-q"]);
         assert_eq!(observe(&root).main_root, None);
-        // A folder inside the repository is not a root.
+        // A folder inside the repository is not the repository's root.
         let sub = root.join("sub");
         assert_eq!(observe(&sub), Observed { root: sub.clone(), ..Observed::default() });
         for elsewhere in [base.join("home"), base.clone(), base.join("other")] {
@@ -767,12 +770,12 @@ mod tests {
         check("super/sub", None);
         check("sub-2", Some("super/sub"));
         check("super", None);
-        // A separate git directory, which contains no reference to its working tree.
+        // A repository with a separate git directory, which contains no reference to its working tree.
         git(&base, &["clone", "-q", "--separate-git-dir", "apart.git", "lib", "apart"]);
         worktree(&at("apart"), "apart-2");
         check("apart", None);
         check("apart-2", None);
-        // Bare repositories: next to their worktrees, around them, and with settings for each worktree.
+        // Bare repositories: next to their worktrees, inside their parent folder, and with settings for each worktree.
         for (name, bare) in [("p", "p/.bare"), ("q", "q/.git"), ("r", "r.git")] {
             fs::create_dir(at(name)).unwrap();
             git(&base, &["clone", "-q", "--bare", "lib", bare]);

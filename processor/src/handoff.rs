@@ -1,5 +1,5 @@
-//! Where the work was left: the requests, results and open items of the last sessions, for the block that a new session
-//! starts with. Derived from the record of each session.
+//! Handoff: the requests, results and open items of the last sessions, for the start block of a new session. It is
+//! derived from the record of each session.
 
 use std::cmp::Reverse;
 
@@ -12,31 +12,32 @@ use crate::extract::cut;
 use crate::extract::session_record::{SessionRecord, is_sound};
 use crate::transcript::Redact;
 
-/// Maximum number of sessions that are shown or counted.
+/// Maximum number of sessions in a handoff.
 pub const SESSIONS_MAX: usize = 20;
 
-/// Days after which a session is forgotten here; its memories stay.
+/// Maximum age in days of a session in a handoff. The session's memories are not affected.
 pub const FORGOTTEN_DAYS: i64 = 60;
 
-/// Items of a list, and characters of each text.
+/// Maximum number of items of a list, and maximum length in characters of the goal and of an item.
 const ITEMS_MAX: usize = 4;
 const GOAL_CHARS_MAX: usize = 240;
 const ITEM_CHARS_MAX: usize = 160;
-/// Files that the session wrote last.
+/// Maximum number of files; the most recently written are kept.
 const FILES_MAX: usize = 20;
 
-/// Facts about the working tree besides its sessions.
+/// Facts about a working tree from git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The branch that is checked out.
     pub branch: Option<String>,
     /// Files with uncommitted changes.
     pub uncommitted: Vec<String>,
-    /// Branches that are merged.
+    /// Local branches that were merged into HEAD.
     pub merged: Vec<String>,
 }
 
-/// Returns the end of one session; `None` if it made no request, or changed nothing and left nothing open.
+/// Returns the handoff of one session; `None` if the session has no request, or if it changed nothing and has no open
+/// items.
 pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     let is_told = record.changed || record.leaves_open();
     if record.agent.is_some() || !is_told || record.last_request.trim().is_empty() {
@@ -46,7 +47,8 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     let goal = cut(&record.last_request, GOAL_CHARS_MAX);
     let is_last = goal.starts_with(record.title.trim_end_matches('…'));
     let about = Some(record.title.clone()).filter(|title| !is_last && is_sound(title));
-    // A commit often has the name of its work.
+    // A commit often has the same text as the session's title. It is then shown as "committed", so that the text is not
+    // repeated.
     let named = |text: String| match about.iter().any(|about| same_words(about, &text)) {
         true => "committed".to_owned(),
         false => text,
@@ -74,7 +76,7 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     })
 }
 
-/// Adds tasks that a model read as open, which are known only after it has read the session.
+/// Adds open tasks that a model found. They are known only after the model has read the session.
 pub fn with_tasks<'t>(
     mut left: LeftSession,
     tasks: impl Iterator<Item = &'t String>,
@@ -92,8 +94,8 @@ fn leaves_open(left: &LeftSession) -> bool {
     is_asked || left.failing.is_some() || !left.not_done.is_empty()
 }
 
-/// Returns the same without secrets that are recognisable only in the plain texts, and without text that looks like a
-/// credential: a session start prints it.
+/// Removes secrets that are recognisable only in the final texts, and texts that resemble a credential, because a
+/// session start prints the handoff.
 pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
     let texts = [&mut left.goal].into_iter().chain(&mut left.done).chain(&mut left.not_done);
     let texts = texts.chain(&mut left.about).chain(&mut left.next).chain(&mut left.question);
@@ -103,23 +105,25 @@ pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
     left
 }
 
-/// Returns where the work was left in a working tree: its sessions, newest first.
+/// Returns the handoff of a working tree, made from its sessions; the newest session is the first.
 pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Handoff {
     sessions.retain(|left| now.0 - left.last.0 <= FORGOTTEN_DAYS * DAY_MS);
-    // A time in the future is from a clock that ran ahead; such a session must not remain the last one.
+    // A time in the future is from a wrong clock. Such a session is placed last, so that it does not count as the
+    // newest.
     let is_to_come = |left: &LeftSession| left.last.0 > now.0 + HOUR_MS;
     let order = |left: &LeftSession| (is_to_come(left), Reverse(left.last));
     sessions.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.session.cmp(&b.session)));
     sessions.dedup_by(|a, b| a.session == b.session);
     sessions.truncate(SESSIONS_MAX);
     let branch = facts.branch.as_deref().unwrap_or_default();
-    // Uncommitted files belong to the last session on this branch.
+    // Uncommitted files are attributed to the newest session on the current branch.
     if let Some(newest) = sessions.iter_mut().find(|left| left.branch == branch) {
         let named = facts.uncommitted.iter().filter(|file| suspicion::of_name(file).is_none());
         newest.uncommitted = named.cloned().collect();
     }
     for left in &mut sessions {
-        // A branch without commits of its own counts as merged, too: open items are not finished work.
+        // Git also lists a branch without its own commits as merged, so a session with open items does not count as
+        // merged.
         left.merged =
             left.branch != branch && facts.merged.contains(&left.branch) && !leaves_open(left);
         if suspicion::of_name(&left.branch).is_some() {
@@ -129,7 +133,8 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
     Handoff { sessions, ..Handoff::default() }
 }
 
-/// Returns the work done: as Claude named it at the end, the last commits, or the first paragraph of the last answer.
+/// Returns the completed work: the list by Claude at the end of the session, else the last commits, else the last
+/// answer.
 fn done(record: &SessionRecord) -> Vec<String> {
     if !record.done.is_empty() {
         return record.done.iter().take(ITEMS_MAX).map(|it| cut(it, ITEM_CHARS_MAX)).collect();
@@ -142,7 +147,7 @@ fn done(record: &SessionRecord) -> Vec<String> {
     done
 }
 
-/// Returns whether two texts have the same words, in any case and with any marks between them.
+/// Whether two texts have the same words, regardless of case and punctuation.
 fn same_words(a: &str, b: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -1,5 +1,5 @@
-//! From Claude Code's transcripts to memories: collect, parse, redact, archive, mine, extract,
-//! consolidate, write, index.
+//! The path from Claude Code's transcripts to memories: collecting, redacting, archiving, mining, consolidation,
+//! reconciliation and publishing.
 
 pub mod anchors;
 pub mod background_run;

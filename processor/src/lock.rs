@@ -1,5 +1,5 @@
-//! Allows one processor at a time per project. The operating system releases the lock when the process ends, for any
-//! reason.
+//! The lock that allows only one processor at a time per project. The operating system releases it when the process
+//! ends, for any reason.
 
 use std::fs::{File, TryLockError};
 use std::io::Write;
@@ -25,8 +25,8 @@ pub struct Lock {
 /// Behaviour if another processor has the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
-    /// Leave the work to the other processor, after a short wait. The wait is needed because a process that another
-    /// thread is starting holds our lock until it runs its own program.
+    /// Give up after a short wait, because the other processor does the work. The wait is needed because a child
+    /// process that another thread is starting keeps our lock until it executes its own program.
     Leave,
     /// Wait for at most this time.
     Wait(Duration),
@@ -36,11 +36,11 @@ impl Lock {
     /// Takes the lock of a project. Returns `None` in the same cases as [`Self::take`].
     ///
     /// # Errors
-    /// If a later version of the program has written the project's private state or the user's own, because then no
-    /// change is allowed.
+    /// If a later version of the program has written the project's private state or the user's own state. No change is
+    /// allowed then.
     pub fn of_project(dirs: &UserDirs, home: &ProjectDir, busy: Busy) -> Result<Option<Self>> {
-        // Checked first, so that nothing is written, and again after taking the lock, because the later version may
-        // have held it until then.
+        // The version is checked before taking the lock, so that nothing is written, and again afterwards, because a
+        // later version may have held the lock until then.
         let check = || {
             format_version::check_user(dirs)?;
             format_version::check_private(home)
@@ -55,12 +55,12 @@ impl Lock {
     pub fn take(path: &Path, busy: Busy) -> Result<Option<Self>> {
         /// Time between two attempts.
         const PAUSE: Duration = Duration::from_millis(10);
-        /// Time for which a process that is about to start its program may hold the lock.
+        /// Maximum time for which a starting child process may keep the lock.
         const MOMENT: Duration = Duration::from_millis(50);
         if let Some(folder) = path.parent() {
             create_private(folder)?;
         }
-        // A lock file that is a link would lead to emptying another file.
+        // The lock file is opened without following a link, because emptying it would otherwise empty another file.
         let mut file = lock::open(path).with_context(|| path.display().to_string())?;
         let started = Instant::now();
         let most = match busy {
@@ -79,7 +79,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
             }
         }
-        // The process number is only for people; the operating system decides whether the lock is held.
+        // The process number is only information for people; the operating system decides whether the lock is taken.
         let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         Ok(Some(Self { _file: file }))
     }

@@ -1,4 +1,4 @@
-//! The log of background runs, for errors that no user could see. Each line contains the time, the kind and the
+//! The log of background runs, because no user can see their errors. Each line contains the time, the kind and the
 //! redacted text.
 
 use std::fs::{self, File};
@@ -44,7 +44,7 @@ impl LineKind {
 pub struct LogLine {
     /// Time of the line.
     pub at: Timestamp,
-    /// Its text.
+    /// The text after time and kind.
     pub text: String,
 }
 
@@ -99,7 +99,7 @@ pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<LogLine> {
     end.lines().rev().find_map(warning).filter(|warning| warning.at >= oldest)
 }
 
-/// Returns a text as one short line, redacted by `redactor`.
+/// Returns a text as one line, redacted by `redactor` and truncated.
 pub fn line(text: &str, redactor: &Redactor) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = redactor.redact(&text).into_owned();

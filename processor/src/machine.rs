@@ -1,4 +1,4 @@
-//! Power and load of the machine, which are reasons to pause for its user.
+//! Power supply and load of the machine, which are reasons to pause questions to a local model.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,7 +12,7 @@ use memory_store::settings::Pause;
 
 /// Maximum number of power supplies that are read.
 const SUPPLIES_MAX: usize = 64;
-/// Period of the load average that is used.
+/// Period of the load average in use.
 const LOAD_TIME: Duration = Duration::from_secs(60);
 
 /// Reason to pause questions to a model on this machine.
@@ -33,18 +33,18 @@ impl fmt::Display for Strain {
     }
 }
 
-/// Access to a machine's power and load.
+/// Access to the power supply and the load of a machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// Folder that describes the machine, used instead of the operating system.
+    /// Folder with files that describe the machine, instead of the operating system's; only for tests.
     folder: Option<PathBuf>,
-    /// Part of the load that this program causes.
+    /// The part of the load that this program causes.
     own: Arc<Mutex<OwnLoad>>,
 }
 
 impl Machine {
-    /// Returns this machine. In test builds, which must not depend on it, the variable `THROUGHLINE_TEST_MACHINE` names
-    /// a folder with `power_supply/` and `loadavg` in the format of Linux.
+    /// Returns this machine. Test builds must not depend on the actual machine. In these, the variable
+    /// `THROUGHLINE_TEST_MACHINE` names a folder with `power_supply/` and `loadavg` in the format of Linux.
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let folder = get("THROUGHLINE_TEST_MACHINE").filter(|_| cfg!(debug_assertions));
         Self::new(folder.map(PathBuf::from))
@@ -54,7 +54,7 @@ impl Machine {
         Self { folder, own: Arc::new(Mutex::new(OwnLoad::new(Instant::now()))) }
     }
 
-    /// Records the time in which a model on this machine answered a question of this program.
+    /// Records the period in which a model on this machine answered a question of this program.
     pub fn answered(&self, begun: Instant, ended: Instant) {
         if let Ok(mut own) = self.own.lock() {
             own.add(begun, ended);
@@ -99,7 +99,7 @@ impl Machine {
     }
 }
 
-/// This program's part of the load average. It consists of the program itself and of a model that answers it, which
+/// This program's part of the load average: the load of the program itself and of a local model that answers it, which
 /// uses all processors.
 #[derive(Clone, Copy, Debug)]
 struct OwnLoad {
@@ -141,8 +141,8 @@ fn cores() -> f64 {
     std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64)
 }
 
-/// Returns whether, according to a folder in Linux's format, a battery of the machine is discharging and no other power
-/// supply is connected.
+/// Returns whether a battery of the machine is discharging and no other power supply is connected, according to a
+/// folder in Linux's format.
 fn has_only_battery(supplies: &Path) -> bool {
     let Ok(supplies) = fs::read_dir(supplies) else { return false };
     let mut discharges = false;
@@ -179,7 +179,8 @@ fn printed(program: &str, arguments: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Creates a machine with this load and these supplies. Each supply has a name and the values of its files.
+    /// Creates a machine with this load and these supplies. Each supply has a name, and the names and contents of its
+    /// files.
     fn machine(supplies: &[(&str, &[(&str, &str)])], load: &str) -> (tempfile::TempDir, Machine) {
         let folder = tempfile::tempdir().unwrap();
         for (supply, values) in supplies {

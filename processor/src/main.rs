@@ -1,5 +1,4 @@
-//! `throughline-processor`: brings a project up to date. Hooks start it; people use `throughline
-//! sync`.
+//! `throughline-processor`: runs a sync of a project. Hooks start it; people use `throughline sync`.
 
 use std::io::{Read, Write as _};
 use std::path::PathBuf;
@@ -23,7 +22,7 @@ const USAGE: &str = "usage: throughline-processor sync --project ID [--backgroun
        throughline-processor sessions --project ID
        throughline-processor turn --project ID < SESSION_AND_TIME";
 
-/// Maximum size of a query in bytes.
+/// Maximum number of bytes of a query. The rest is not used.
 const QUERY_BYTES_MAX: u64 = 64 << 10;
 
 fn main() -> ExitCode {
@@ -131,8 +130,8 @@ fn sessions(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
-/// Prints a whole turn as JSON; `null` if it is not archived. Standard input contains the session and the time when the
-/// turn began, in RFC 3339.
+/// Prints a whole turn as JSON; `null` if it is not archived. Standard input contains the session id and the time at
+/// which the turn began, in RFC 3339.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     let asked = query(std::io::stdin()).context("the turn on standard input")?;
@@ -143,13 +142,13 @@ fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
-/// Reads a query. A longer one is truncated at a character boundary.
+/// Reads a query and truncates it at a character boundary if it is too long.
 fn query(input: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
     input.take(QUERY_BYTES_MAX).read_to_end(&mut bytes)?;
     let end = match str::from_utf8(&bytes) {
         Ok(text) => text.len(),
-        // The limit is inside a character.
+        // The text was truncated inside a character.
         Err(error) if error.error_len().is_none() && bytes.len() as u64 == QUERY_BYTES_MAX => {
             error.valid_up_to()
         }
@@ -162,9 +161,9 @@ fn query(input: impl Read) -> Result<String> {
 /// Task of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Invocation {
-    /// Bring a project up to date.
+    /// Run a sync.
     Sync,
-    /// Bring a project up to date in the background.
+    /// Run syncs in the background.
     Background,
     /// Print the vector of a query.
     Vector,

@@ -22,21 +22,21 @@ use crate::transcript::parts;
 use crate::transcript::session::{Session, Step};
 use crate::transcript::{Assembly, Redact, assemble};
 
-/// Must be changed whenever the same records result in other turns or drafts for a reason that the extractor's own
-/// version does not cover.
+/// Version of mining. It must be changed if the same records result in other turns or drafts, unless the extractor's
+/// own version is changed.
 const VERSION: u32 = 7;
 
 /// Prefix of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";
 
-/// Character between the key of a closed part and the hash of the session end that a model saw.
+/// Separator between the key of a closed part and the hash of the session's end with which a model read the part.
 const END_MARK: char = '@';
 
 /// Number of characters of that hash.
 const END_MARK_BYTES: usize = 16;
 
-/// Maximum number of closed parts of a session, the last ones, that are sent to a model again after the end of the
-/// session changed.
+/// Maximum number of closed parts of a session that a model reads again after the end of the session changed. The last
+/// parts are used.
 pub const ASKED_AGAIN_MAX: u32 = 64;
 
 /// Result of mining one archived session.
@@ -47,20 +47,20 @@ pub struct MinedFile {
     pub key: String,
     /// The name of the session's archive file.
     pub name: String,
-    /// The session.
+    /// Id of the session.
     pub session: String,
-    /// Number of its turns.
+    /// Number of turns of the session.
     pub turns: usize,
-    /// The working directory of its first turn.
+    /// The working directory of the first turn.
     pub cwd: String,
-    /// Number of windows in questions to a model; 0 without one.
+    /// Number of windows about which a model was asked; 0 without a model.
     pub windows: usize,
     /// Drafts found in the session.
     pub drafts: Vec<Draft>,
     /// Record of the session. Earlier versions stored only its commands and cures.
     #[serde(alias = "proven", skip_serializing_if = "SessionRecord::is_empty")]
     pub record: SessionRecord,
-    /// Reason why nothing could be learned, if so.
+    /// Reason why nothing could be learned; `None` if there was no problem.
     #[serde(skip)]
     pub failure: Option<String>,
 }
@@ -68,7 +68,7 @@ pub struct MinedFile {
 impl From<Remains> for MinedFile {
     fn from(remains: Remains) -> Self {
         let Remains { header, last, cwd, turns, mut drafts, mut record, lost: _ } = remains;
-        // Versions before session records stored no time in them.
+        // Versions before session records did not store a time in the record.
         if !record.is_empty() && record.last == Timestamp::default() {
             (record.first, record.last) = (last, last);
         }
@@ -88,19 +88,19 @@ impl From<Remains> for MinedFile {
 }
 
 impl MinedFile {
-    /// Returns the summary to store. Only drafts of these `kinds` count, or all drafts if there are none. `is_asked` is
-    /// true if a model is asked which memories the session's work overtook.
+    /// Returns the summary to store. Only drafts of these `kinds` count, or all drafts if the list is empty. `is_asked`
+    /// is whether a model is asked which memories the session's work made invalid.
     pub fn summary(&self, kinds: &[Kind], is_asked: bool) -> MinedSummary {
         let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
         let mut hasher = blake3::Hasher::new();
         let mut drafts = 0;
         for draft in self.drafts.iter().filter(counts) {
-            // A draft is plain data, so writing it cannot fail.
+            // Serialising a draft cannot fail, because it is plain data.
             hasher.update(&serde_json::to_vec(draft).unwrap_or_default());
             hasher.update(b"\n");
             drafts += 1;
         }
-        // The start block shows commands that passed in many sessions.
+        // Commands matter because the start block contains commands that passed in many sessions.
         for command in &self.record.commands {
             hasher.update(format!("{} {}\n", command.directory, command.line).as_bytes());
         }
@@ -120,10 +120,10 @@ impl MinedFile {
     }
 }
 
-/// A session that was read, before a model is asked about it.
+/// A session that was read and mined by rules, before a model is asked about it.
 #[derive(Debug)]
 pub enum PreparedSession {
-    /// The parts of the session, each with the findings of the rules.
+    /// The session and its inline subagents, each with the findings of the rules.
     Ready(Vec<(Session, RuleFindings)>),
     /// The session cannot be read now.
     Failed(Box<MinedFile>),
@@ -137,23 +137,24 @@ pub struct Miner<'a> {
     pub archive: &'a Archive,
     /// The working trees of the project.
     pub territory: &'a Territory,
-    /// Root folder in transcripts that were recorded on another machine.
+    /// Root folder in imported transcripts from another machine.
     pub folder_root: Option<String>,
     /// Decides which session owns a record.
     pub ownership: &'a Ownership,
-    /// The language model that reads sessions, by its name in the settings.
+    /// Name of the language model in the settings, with suffixes for its context and for requested repetitions; `None`
+    /// without a model.
     pub model: Option<String>,
-    /// Hides secrets.
+    /// Redactor of secrets.
     pub redact: &'a dyn Redact,
 }
 
 impl Miner<'_> {
-    /// Returns the working trees in the form that extraction uses.
+    /// Returns the roots of the working trees, including the root folder on another machine.
     pub fn roots(&self) -> Roots {
         Roots::new(self.territory.folders().chain(self.folder_root.clone()))
     }
 
-    /// Returns the key of a session and its extractor. While the key is unchanged, the drafts are valid.
+    /// Returns the key of a session and its extractor. Mined data with an equal key are valid.
     pub fn key(&self, name: &str, state: &SessionState, foreign: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         let root =
@@ -166,7 +167,7 @@ impl Miner<'_> {
         hasher.update(self.model.as_deref().unwrap_or_default().as_bytes());
         hasher.update(&crate::llm::VERSION.to_le_bytes());
         hasher.update(&session_record::VERSION.to_le_bytes());
-        // Determines which turns of the session are this project's, and the form of its paths.
+        // The roots determine which turns of the session are this project's, and the form of its paths.
         for cwd in &state.cwds {
             let root = self.territory.root_of(cwd);
             hasher.update(
@@ -182,8 +183,8 @@ impl Miner<'_> {
         last_mined(self.home, name).filter(|mined| mined.key == key)
     }
 
-    /// Returns a session and its inline subagents, limited to turns of this project. They are taken from an earlier
-    /// step of this run, or else read from the archive.
+    /// Returns a session and its inline subagents, limited to turns of this project. They are read from memory if an
+    /// earlier step of this run has assembled them, else from the archive.
     pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
         if let Some(sessions) = self.archive.take_assembled(name, self.ownership.digest(name)) {
             return Ok(sessions);
@@ -206,7 +207,7 @@ impl Miner<'_> {
         Ok(sessions)
     }
 
-    /// Returns the last steps of the part before this one. Returns none if the previous part cannot be read now.
+    /// Returns the last steps of the previous part; none if that part cannot be read now.
     fn steps_before(&self, name: &str, header: &SessionHeader) -> Vec<Step> {
         let (session, number) = parts::of_name(name);
         let before = if number > 0 { number - 1 } else { header.parts };
@@ -239,19 +240,19 @@ impl Miner<'_> {
         }
     }
 
-    /// Returns the key of a closed part that is sent to a model together with the end of its session. `last_part` is
-    /// the hash of the records that contain this end.
+    /// Returns the key of a closed part that a model reads together with the end of its session. `last_part` is the
+    /// hash of the records that contain the end.
     pub fn with_end(key: &str, last_part: &str) -> String {
         format!("{key}{}", end_mark(last_part))
     }
 
-    /// Returns whether a key states that a model saw this end.
+    /// Returns whether a key is for this end of the session.
     pub fn saw_end(known: &str, last_part: &str) -> bool {
         known.ends_with(&end_mark(last_part))
     }
 
-    /// Returns whether two keys are for the same records, regardless of the session end that a model saw and of whether
-    /// the model read the session to its end.
+    /// Returns whether two keys are for the same records, regardless of the session's end and of whether a model read
+    /// the session to its end.
     pub fn is_of(known: &str, key: &str) -> bool {
         let without = |key: &str| key.split(END_MARK).next().unwrap_or_default().to_owned();
         without(known.strip_prefix(LATER).unwrap_or(known)) == without(key)
@@ -278,7 +279,7 @@ impl Miner<'_> {
         }
     }
 
-    /// Mines a session with a language model. Windows that the model did not answer are sent again later.
+    /// Mines a session with a language model. Questions that the model did not answer are sent again later.
     pub fn ask(
         &self,
         name: &str,
@@ -291,7 +292,7 @@ impl Miner<'_> {
             PreparedSession::Ready(prepared) => prepared,
             PreparedSession::Failed(mined) => return Ok(*mined),
         };
-        // Questions about a closed part include the end of its session, unless the last part cannot be read now.
+        // Questions about a closed part include the end of the session, unless the last part cannot be read now.
         let (of, number) = parts::of_name(name);
         let last_part = if number > 0 { self.sessions(of).unwrap_or_default() } else { Vec::new() };
         let (mut sessions, mut learned, mut missing, mut windows) =
@@ -320,7 +321,7 @@ impl Miner<'_> {
         }
     }
 
-    /// Returns a mined file without a key, so that the session is mined and reported again in the next sync that learns
+    /// Returns a mined file without a key. The session is then mined and reported again in the next sync that learns
     /// anything.
     fn keep_nothing(
         &self,
@@ -344,10 +345,10 @@ impl Miner<'_> {
         let decisions = drafts.iter().filter(|draft| is_decision(draft));
         record.add_decisions(decisions.map(|draft| draft.title.clone()));
         record.take_tasks(&mut drafts);
-        // Removing Markdown from redacted text may join the pieces of a secret.
+        // Removing Markdown from redacted text may join the pieces of a secret, so the result is redacted again.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
         self.redact.redact_together(&mut record.texts());
-        // The subject of a session is printed by lists and hooks.
+        // Commands and hooks print these texts, so likely credentials are removed.
         for text in record.prose() {
             *text = self.redact.withhold(text).into_owned();
         }
@@ -378,7 +379,7 @@ fn end_mark(last_part: &str) -> String {
     format!("{END_MARK}{}", last_part.get(..END_MARK_BYTES).unwrap_or(last_part))
 }
 
-/// Returns whether a draft is a decision that a model read.
+/// Returns whether a draft is a decision that a model found.
 fn is_decision(draft: &Draft) -> bool {
     draft.kind == Kind::Decision && draft.extractor != extract::EXTRACTOR
 }
@@ -396,7 +397,7 @@ fn hide(draft: &mut Draft, redact: &dyn Redact) {
     redact.redact_together(&mut texts);
 }
 
-/// Returns the findings of the rules in a session; an error text if the extraction had a fault.
+/// Returns the findings of the rules in a session; an error text if the extraction panicked.
 fn by_rules(name: &str, session: &Session, roots: &Roots) -> Result<RuleFindings, String> {
     guarded(name, || extract::mine(session, roots))
 }
@@ -411,7 +412,7 @@ fn united(found: Vec<RuleFindings>) -> RuleFindings {
     all
 }
 
-/// Runs extraction on one session. A fault in it costs only the memories of this session.
+/// Runs extraction on one session. A panic in it only loses the memories of this session.
 fn guarded<T>(name: &str, mine: impl FnOnce() -> T) -> Result<T, String> {
     // Extraction is a pure function, so a panic leaves no inconsistent state.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(mine)).map_err(|_| {
@@ -429,7 +430,7 @@ pub fn waiting(home: &ProjectDir) -> usize {
     mined.filter(|summary| summary.key.starts_with(LATER)).count()
 }
 
-/// Returns the last mined file of a session, whether current or not; `None` if it is missing or damaged.
+/// Returns the last mined file of a session, even if it is outdated; `None` if it is missing or damaged.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
     read_checked(&path(home, name)).ok()?
 }
@@ -451,7 +452,7 @@ pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
 /// Removes the mined file of a session.
 pub fn remove(home: &ProjectDir, name: &str) {
     for ending in ["mined.json", "keys"] {
-        // The file is a cache, so one that cannot be removed is replaced or swept later.
+        // The file is a cache. If it cannot be removed, it is replaced or removed later.
         let _ = std::fs::remove_file(home.mined.join(format!("{name}.{ending}")));
     }
 }

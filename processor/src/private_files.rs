@@ -1,4 +1,5 @@
-//! Private files of the processor: read with a bound, replaced atomically, in folders that only their owner may enter.
+//! Private files of the processor. They are read up to a maximum size, replaced atomically, and stored in folders that
+//! only their owner may enter.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -12,10 +13,10 @@ use memory_store::store::{Privacy, create_folder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The most that is read of a file of this kind.
+/// Maximum number of bytes of a private file, also after unpacking.
 pub const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// First bytes of a packed file (RFC 1952). An archive that was set aside has another name.
+/// First bytes of a compressed file (RFC 1952).
 pub const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads a JSON file; `None` if it is missing, damaged or too large.
@@ -23,16 +24,16 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_bounded(path)?).ok()
 }
 
-/// Text in front of the checksum, at the end of a JSON object that has one. A reader that does not know the field
-/// ignores it.
+/// Text before the checksum at the end of a JSON object. A reader that does not support the checksum ignores this
+/// field.
 const CHECK: &str = ",\"check\":\"";
 
 /// Error for a file with a wrong checksum or invalid content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Reads a file of [`write_checked`] or [`write_packed`]; `None` if it is missing. Files of older versions have no
-/// checksum.
+/// Reads a file written by [`write_checked`] or [`write_packed`]; `None` if it is missing. Files of older versions have
+/// no checksum.
 pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damaged> {
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Ok(None);
@@ -48,12 +49,12 @@ pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damag
     value.map(Some).map_err(|_| Damaged)
 }
 
-/// Replaces the file of a JSON object atomically, with a checksum; leaves it alone if it is unchanged.
+/// Replaces the file of a JSON object atomically, with a checksum. An unchanged file is not written.
 pub fn write_checked<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     write_whole(path, &checked(path, value)?)
 }
 
-/// Does as [`write_checked`], packed: for a large object, which repeats itself.
+/// Like [`write_checked`], but compressed, for large objects with repetitions.
 pub fn write_packed<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let packed = pack(&checked(path, value)?, Compression::fast());
     write_whole(path, &packed.with_context(|| path.display().to_string())?)
@@ -68,15 +69,15 @@ fn checked<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Packs the content of a file.
+/// Compresses the content of a file.
 pub fn pack(bytes: &[u8], level: Compression) -> io::Result<Vec<u8>> {
-    // Without a time and a name in it, equal content produces equal bytes.
+    // The header has no time and no name, so equal content results in equal bytes.
     let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), level);
     gzip.write_all(bytes)?;
     gzip.finish()
 }
 
-/// Unpacks the content of a file, and returns unpacked content unchanged; `None` if it is damaged.
+/// Decompresses the content of a file, and returns other content unchanged; `None` if it is damaged.
 pub fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return Some(bytes);
@@ -86,12 +87,12 @@ pub fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
     Some(unpacked)
 }
 
-/// Returns the end of an object with this beginning.
+/// Returns the end of a JSON object with the checksum of its beginning.
 fn check(begin: &[u8]) -> String {
     format!("{CHECK}{}\"}}\n", &blake3::hash(begin).to_hex()[..16])
 }
 
-/// Removes a file; returns whether there was one.
+/// Removes a file. Returns whether it existed.
 pub fn remove_if_there(path: &Path) -> Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -100,7 +101,7 @@ pub fn remove_if_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// Reads a file of this kind; `None` if it is missing, too large, or not a regular file.
+/// Reads a private file; `None` if it is missing, too large, or not a regular file.
 pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     let file = open_regular::open(path, Links::Follow).ok()?;
     let len = file.metadata().ok()?.len();
@@ -109,14 +110,15 @@ pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= FILE_BYTES_MAX).then_some(bytes)
 }
 
-/// Replaces a JSON file atomically; leaves it alone if it is unchanged.
+/// Replaces a JSON file atomically. An unchanged file is not written.
 pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
     bytes.push(b'\n');
     write_whole(path, &bytes)
 }
 
-/// Replaces a file that can be derived again: by rename, without waiting for the disk.
+/// Replaces a file atomically, without waiting for the disk, because its content can be derived again. An unchanged
+/// file is not written.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|before| before == bytes) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! External programs, such as git and Claude Code. They are looked up in absolute folders of `PATH` alone: a relative
-//! or empty entry means the current folder, which may be an untrusted project.
+//! External programs, such as git and Claude Code. They are searched only in absolute folders of `PATH`: a relative or
+//! empty entry means the current folder, which may be an untrusted project.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -8,34 +8,34 @@ use memory_store::fs::disk::is_executable;
 
 pub use memory_store::fs::process::has_reader;
 
-/// The variable that names the folders of programs.
+/// The environment variable with the folders of programs.
 const VARIABLE: &str = "PATH";
 /// Value of `PATH` if no entry is left. An empty `PATH` would mean the current folder.
 const NO_FOLDER: &str = "/dev/null";
 
-/// Removes the entries that are not absolute from this process's `PATH`. Child processes inherit the result, so neither
-/// look-ups of this process nor those of a script's `#!/usr/bin/env` line find a program in a project.
+/// Removes entries that are not absolute from this process's `PATH`. Child processes inherit the result. Therefore
+/// neither this process nor the `#!/usr/bin/env` line of a script finds a program in a project.
 ///
 /// # Safety
-/// No other thread of the process is running: call it first in `main`.
+/// No other thread of the process may be running, so this must be called first in `main`.
 pub unsafe fn keep_absolute_folders() {
     #[expect(clippy::disallowed_methods, reason = "the environment is made safe before it is read")]
     let path = std::env::var_os(VARIABLE);
     if let Some(path) = path {
-        // SAFETY: the caller guarantees that there is no other thread that could read the environment.
+        // SAFETY: the caller guarantees that no other thread is running, so none reads the environment.
         unsafe { std::env::set_var(VARIABLE, absolute_folders(&path)) };
     }
 }
 
-/// Returns a `PATH` without its entries that are not absolute.
+/// Returns a `PATH` without the entries that are not absolute.
 fn absolute_folders(path: &OsStr) -> OsString {
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    // Folders that were split out of a `PATH` can be joined again.
+    // Joining cannot fail, because the folders are parts of a valid `PATH`.
     let joined = std::env::join_paths(folders).unwrap_or_default();
     if joined.is_empty() { NO_FOLDER.into() } else { joined }
 }
 
-/// Returns the program of this name in the first absolute folder of a `PATH` that has it.
+/// Returns the program with this name in the first absolute folder of a `PATH` that contains it.
 pub fn find(path: Option<&OsStr>, name: &str) -> Option<PathBuf> {
     let folders = path.into_iter().flat_map(std::env::split_paths);
     let files = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name));
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(find(Some(&path), "git"), Some(at("second/git")));
         assert_eq!(find(Some(&path), "claude"), None);
         assert_eq!(find(None, "git"), None);
-        // Tests run in the folder of their package.
+        // Tests run in the package's folder, so `src/lib.rs` exists relative to the current folder.
         assert!(PathBuf::from("src/lib.rs").is_file());
         assert_eq!(find(Some(OsStr::new("src:./src")), "lib.rs"), None);
     }

@@ -17,13 +17,13 @@ pub trait ProgressReport: Sync {
     }
     /// Completes one step of the stage.
     fn step(&self);
-    /// Shows a note to the user during the work. The same note may be sent again.
+    /// Shows a note to the user while the work continues. The same note may be sent again.
     fn note(&self, _note: &str) {}
     /// Ends the report.
     fn done(&self);
 }
 
-/// Progress without output.
+/// Progress report without output.
 #[derive(Debug)]
 pub struct Silent;
 
@@ -33,7 +33,7 @@ impl ProgressReport for Silent {
     fn done(&self) {}
 }
 
-/// A bar on the terminal.
+/// Progress bar on the terminal.
 #[derive(Debug)]
 pub struct Bar {
     bar: ProgressBar,
@@ -69,7 +69,7 @@ impl ProgressReport for Bar {
         if steps == 0 {
             return;
         }
-        // Both numbers are set at once, because the position of a longer earlier stage would exceed the new length.
+        // Both numbers are set together, because the position in a longer earlier stage could exceed the new length.
         self.bar.update(|state| {
             state.set_len(steps as u64);
             state.set_pos(done as u64);
@@ -96,7 +96,7 @@ impl ProgressReport for Bar {
     }
 }
 
-/// Progress as lines on stderr, plain or as JSON, at most two per second in a stage.
+/// Progress report in lines on stderr, as text or as JSON, with at most two lines per second in a stage.
 #[derive(Debug)]
 pub struct ProgressLines {
     json: bool,
@@ -120,7 +120,7 @@ struct Stage {
     last: Option<Instant>,
     /// The last note.
     note: String,
-    /// Number of steps in each stage, and their total time. A continued stage keeps its pace.
+    /// For each stage, the number of measured steps and their total time. A continued stage keeps its measurements.
     paces: BTreeMap<String, (u32, Duration)>,
 }
 
@@ -187,7 +187,7 @@ impl ProgressLines {
         } else {
             format!("{} {}/{}{}", stage.name, stage.done, stage.steps, stage.remaining_text())
         };
-        // Writing fails if the reader of stderr has ended.
+        // An error is ignored, because the reader of stderr may have ended.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }

@@ -1,5 +1,6 @@
 //! Texts of a project that people read and write: files that git tracks, their paths, branches and tags, and memories
-//! that a person owns. A value in one of them is hidden in no other place without that person's decision.
+//! that a person owns. If one of these contains a value, the value is not hidden in any other place without that
+//! person's decision.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -11,36 +12,36 @@ use memory_store::store::Store;
 
 use crate::git;
 
-/// Maximum time of git's searches for values in one sync. All other values then count as contained.
+/// Maximum time for git's searches in one sync. After this time, all further values count as contained.
 const ASKED_MAX: Duration = Duration::from_secs(60);
 /// Maximum number of working trees whose files are searched.
 const TREES_MAX: usize = 8;
 /// Maximum number of values in one search.
 const VALUES_MAX: usize = 500;
 
-/// Place of a value in the texts of a project.
+/// Place in which the texts of a project contain a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Contained {
-    /// None of them contains it.
+    /// No text contains the value.
     Nowhere,
-    /// A memory that a person owns contains it, and no other text.
+    /// Only a memory that a person owns contains the value.
     Memory,
-    /// A tracked file, a path or a branch contains it, or this could not be determined.
+    /// A tracked file, a path or a branch contains the value, or this could not be determined.
     Project,
 }
 
-/// The texts, each read when first needed.
+/// The texts of a project. Each kind is read when first needed.
 pub struct ProjectTexts {
     dirs: UserDirs,
     trees: Vec<Tree>,
     names: OnceLock<String>,
     memories: OnceLock<String>,
-    /// Verdicts by value, and the time that git took for them.
+    /// The result for each value, and the total time of git's searches.
     known: Mutex<(HashMap<String, Contained>, Duration)>,
 }
 
 impl ProjectTexts {
-    /// Returns the texts of these working trees, and of the user's own memories.
+    /// Creates access to the texts of these working trees and of the user's own memories.
     pub fn new(dirs: &UserDirs, trees: &[Tree]) -> Self {
         Self {
             dirs: dirs.clone(),
@@ -111,8 +112,7 @@ impl ProjectTexts {
     }
 }
 
-/// Returns the paths and names of these working trees: of tracked files, branches and tags, and of the trees
-/// themselves.
+/// Returns the paths of tracked files, the names of branches and tags, and the paths of the working trees.
 fn names(trees: &[Tree]) -> String {
     let mut names = String::new();
     for tree in trees {
@@ -123,12 +123,12 @@ fn names(trees: &[Tree]) -> String {
     names.to_lowercase()
 }
 
-/// Memory files of a working tree that git tracks.
+/// The memory files of a working tree that git tracks.
 #[derive(Debug, Default)]
 pub struct Committed {
     root: PathBuf,
     paths: BTreeSet<PathBuf>,
-    /// True if git does not answer: then each counts.
+    /// Whether git did not answer. Each memory file then counts as tracked.
     is_unclear: bool,
 }
 

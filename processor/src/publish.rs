@@ -38,11 +38,11 @@ pub struct Publication<'a> {
     pub dirs: &'a UserDirs,
     /// The settings in effect.
     pub settings: &'a Settings,
-    /// Source of vectors; without it, recall uses words alone.
+    /// Source of vectors; `None` if recall uses only words.
     pub vectors: Option<&'a dyn Vectors>,
-    /// Contents of the memories' files when these were learned; without them, staleness is not checked.
+    /// Anchors of the memories; `None` if staleness is not checked.
     pub anchors: Option<&'a RefCell<Anchors>>,
-    /// Indexes in which the memories are rebuilt without reading the existing index.
+    /// Indexes that are damaged. Their memories are published without reading the existing index.
     pub distrusted: &'a BTreeSet<PathBuf>,
     /// Names of the project.
     pub names: &'a BTreeSet<String>,
@@ -50,8 +50,8 @@ pub struct Publication<'a> {
     pub now: Timestamp,
 }
 
-/// Publishes the index of one working tree. `known` are the texts that its sessions receive by another way. Returns the
-/// memories of the store. Without `passages` the existing passages remain.
+/// Publishes the index of one working tree. `known` are texts that its sessions receive in another way. Without
+/// `passages`, the existing passages are kept. Returns the memories of the store.
 pub fn tree(
     publication: &Publication<'_>,
     tree: &Tree,
@@ -63,8 +63,8 @@ pub fn tree(
     publish(publication, &store, &folder, &tree.root, passages, known)
 }
 
-/// Publishes the model's thinking in the sessions of a working tree. The index contains only passages; it is read for
-/// explicit search, and by hooks only if the settings say so.
+/// Publishes the model's thinking in the sessions of a working tree. The index contains only passages. It is used for
+/// explicit search, and for hooks only if the settings enable this.
 pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) -> Result<()> {
     let folder = publication.dirs.tree(&tree.root).thinking;
     let content = Content {
@@ -87,15 +87,15 @@ pub fn user(publication: &Publication<'_>, known: &GivenTexts) -> Result<Listing
     publish(publication, &store, &folder, &root, None, known)
 }
 
-/// Publishes the memories of a working tree, and those of the user, if they have no index yet. The index contains
-/// words, and vectors of the token table if that is installed. The next sync adds the rest.
+/// Publishes the memories of a working tree, and the user's own memories, if they have no index yet. The index contains
+/// words, and vectors of the token table if it is installed. The next sync adds the rest.
 ///
 /// # Errors
-/// When files cannot be read, or the index cannot be written.
+/// If files cannot be read, or the index cannot be written.
 pub fn missing(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<()> {
     let is_missing = |folder: &Path| !matches!(Index::open(folder), Ok(Some(_)));
-    // Taken before the settings are read: if the file is written meanwhile, later readers see that it differs from this
-    // stamp.
+    // The stamp is taken before the settings are read, so that later readers detect a change of the file between the
+    // two.
     let config = Stamp::of(&dirs.config_file());
     let settings = Settings { config, ..settings_file::load(dirs, Some(tree)).0 };
     let table = Table::installed(dirs);
@@ -139,8 +139,8 @@ fn publish(
     let trust = Trust::of(store, publication.settings).with_context(context)?;
     let store = store.clone().judged(trust.clone(), publication.settings);
     let mut listing = store.list()?;
-    // People may have written the files, or git may have pulled them, so everything that a hook prints is redacted here
-    // once more.
+    // People may have written the files, or git may have pulled them. Therefore everything that a hook prints is
+    // redacted here again.
     let redactor = store.redactor(publication.settings);
     let reviewed = Reviewed::read(&store.home);
     let guarded = listing.memories.iter().filter(|stored| !stored.memory.guards.is_empty());
@@ -168,8 +168,8 @@ fn publish(
         }
         Some(_) | None => Default::default(),
     };
-    // A memory from another reader may have another wording. Only for memories of the current reader is it certain that
-    // a later session overtook them.
+    // Another reader may have worded the same content differently. Only for memories of the current reader is it
+    // certain that a later session made them invalid.
     let unfound = store.unfound().with_context(context)?;
     for stored in listing.memories.iter().filter(|it| unfound.contains(&it.memory.id)) {
         if is_current_reader(&stored.memory, publication.settings) {
@@ -294,7 +294,7 @@ mod tests {
             (told(true, false), vec![key.to_owned(), wiki.to_owned()])
         );
         assert_eq!(publish(Pulled::Reviewed), (told(true, true), vec![key.to_owned()]));
-        // The front matter counts as well, because it determines the meaning of a memory.
+        // The front matter counts as well, because it can change the effect of a memory.
         let path = root.join(".throughline/memories/one.md");
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replacen("---\n", "---\npinned: true\n", 1)).unwrap();

@@ -1,13 +1,13 @@
-//! Secrets that are known in a project. Each record is first redacted on its own, so the result does not depend on the
-//! portions in which a transcript is read. The values found are noted with their [`SecretSource`].
+//! Known secrets of a project. Each record is first redacted independently, so the result does not depend on the
+//! portions in which a transcript is read. Values that look random are recorded with their [`SecretSource`].
 //!
 //! A value spreads, which means that it is removed from all other texts, only if it looks random and its source is the
 //! user's text or answer, or a file or store of credentials. Any other value that looks random is hidden only in the
-//! records of the session in which it was found. A value that the project's own texts contain is hidden in no other
-//! place ([`ProjectTexts`]); if such a text is a person's memory, the person decides in `throughline review`.
+//! records of the session in which it was found. If the project's own texts contain a value, it is not hidden in any
+//! other place ([`ProjectTexts`]); if such a text is a person's memory, the person decides in `throughline review`.
 //!
-//! The list of values is written before a record is archived, because the record's transcript is not read again. From
-//! then on the list marks earlier records as unsearched until they have been searched.
+//! The list of values is written before a record is archived, because the record's transcript is not read again. The
+//! list marks earlier records as not searched until they have been searched.
 
 pub mod clean;
 pub mod files;
@@ -43,14 +43,14 @@ use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{Redact, TextOrigin};
 
-/// Known secrets of a project, and whether they are saved.
+/// Known secrets of a project.
 pub struct Secrets {
     known: Known,
     dirs: UserDirs,
     home: ProjectDir,
     /// The working trees. Folder names below them may be redacted.
     roots: Vec<PathBuf>,
-    /// Texts of the project whose values are not secrets.
+    /// Texts of the project. Values in these are not hidden elsewhere.
     project: ProjectTexts,
     written: Mutex<FileText>,
 }
@@ -70,18 +70,18 @@ struct FileText {
 enum SecretSource {
     /// The user's words or answer, or the content of a file or store of credentials.
     Trusted,
-    /// The tool call with this id, or its result. The call determines the source that it read.
+    /// The tool call with this id, or its result. The call determines the actual source.
     Tool(String),
     /// Any other source, such as a web page or words of the model.
     Other,
 }
 
-/// A value that looks random and was recognised in a record, with its source.
+/// A value that looks random and was found in a record, with its source.
 type Noted = (String, SecretSource);
 
 impl Secrets {
-    /// Reads the known secrets. `roots` are the roots of all current and former working trees of the project, `trees`
-    /// the existing ones.
+    /// Reads the known secrets. `roots` are the roots of all current and former working trees of the project; `trees`
+    /// are the existing trees.
     pub fn open(
         dirs: &UserDirs,
         home: &ProjectDir,
@@ -97,7 +97,7 @@ impl Secrets {
         Ok(Self { known, dirs: dirs.clone(), home: home.clone(), roots, project, written })
     }
 
-    /// Returns the known secrets. Their number grows while records are read.
+    /// Returns the known secrets. More are added while records are read.
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -115,8 +115,8 @@ impl Secrets {
         Ok(())
     }
 
-    /// Returns whether data stored earlier must be searched: a secret was learned since, or a file that could not be
-    /// searched has changed.
+    /// Returns whether stored data must be searched: a secret was learned since the last search, or a file that could
+    /// not be searched has changed.
     pub fn is_unclean(&self) -> bool {
         let written = self.written();
         let Pending { unclean, left } = &written.pending;
@@ -125,7 +125,7 @@ impl Secrets {
             || left.iter().any(|(path, was)| look(path) != *was)
     }
 
-    /// Records that all stored data was searched except these places.
+    /// Records that all stored data was searched, except these paths.
     pub fn note_clean(&self, but: &BTreeSet<PathBuf>) -> Result<()> {
         let mut written = self.written();
         let left = but.iter().map(|path| (path.clone(), look(path))).collect();
@@ -140,20 +140,20 @@ impl Secrets {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a text without its secrets, for comparisons only: each secret is replaced by a hash, so that different
-    /// secrets remain different.
+    /// Returns a text for comparisons, in which each secret is replaced by a hash, so that different secrets stay
+    /// different.
     pub fn comparable(&self, text: &str, redactor: &Redactor) -> Result<String> {
         let clean = self.known.comparable(text, &redactor.redact(text));
         if clean != text && !self.home.known_secrets.exists() {
-            // The list is saved, because the next run must compute the same hash.
+            // The list is saved because it contains the key of the hash, and the next run must compute the same hash.
             let pending = Pending { unclean: self.is_unclean(), ..self.written().pending.clone() };
             self.known.write_file(&self.dirs, &self.home, &pending)?;
         }
         Ok(clean)
     }
 
-    /// Learns the noted values of a session's records that were read together. The `records` determine which source
-    /// each tool read.
+    /// Learns the recorded values of a session's records that were read together. The `records` determine the source of
+    /// each tool's output.
     pub fn learn(&self, session: &str, learning: &Learning<'_>, records: &[Record]) {
         let noted = learning.take();
         if noted.is_empty() {
@@ -181,10 +181,10 @@ impl Secrets {
         }
     }
 
-    /// Hides the user's answer to a question of Claude's for a secret, the output of a command that prints a secret,
-    /// the content of a file that contains only a secret, and the value with which an edit replaces a secret. Returns
-    /// whether it hid anything. The question must be near the end of Claude's message, and the answer in one of the
-    /// next short prompts.
+    /// Hides the user's answer to Claude's question for a secret, the output of a command that prints a secret, the
+    /// content of a file that contains only a secret, and the value by which an edit replaces a secret. Returns whether
+    /// anything was hidden. The question must be near the end of Claude's message, and the answer in one of the next
+    /// short prompts.
     pub fn hide_answers(
         &self,
         session: &str,
@@ -194,7 +194,7 @@ impl Secrets {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
         let known = of_known(learning.redactor, self.known.in_session(session));
-        // The last call that prints a secret, and the certainty of this.
+        // Id of the last call that may print a secret, and how certain this is.
         let mut printing = String::new();
         let mut given = Given::Freely;
         let (mut prompts, mut is_next, mut changed) = (0, false, false);
@@ -227,10 +227,10 @@ impl Secrets {
                     }
                 }
                 RecordWhat::Result(result) if result.id == printing && !result.failed => {
-                    // The first line of the output, if that is one word. The other lines are explanations.
+                    // If the first line of the output is one word, it is the value. The other lines are explanations.
                     let end = result.output.find('\n').unwrap_or(result.output.len());
                     let (line, rest) = result.output.split_at(end);
-                    // Lines of a file that was read have numbers.
+                    // The output of a read file has line numbers.
                     let (number, value) = line.split_at(line.find('\t').map_or(0, |at| at + 1));
                     if value.contains(char::is_whitespace) {
                         continue;
@@ -276,7 +276,7 @@ impl Secrets {
         changed
     }
 
-    /// Hides `known` values in records, or in other plain data. Returns whether it hid any.
+    /// Hides `known` values in records or other plain data. Returns whether any was hidden.
     pub fn hide<T: Serialize + DeserializeOwned>(
         &self,
         known: Known,
@@ -295,7 +295,7 @@ impl Secrets {
     }
 }
 
-/// Decision of a person about a known secret that their memory contains.
+/// A person's decision about a known secret in a memory of that person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretDecision {
     /// The value is removed from the memory and from all stored data.
@@ -304,8 +304,8 @@ pub enum SecretDecision {
     Keep,
 }
 
-/// Applies a person's decision about a proposed change of a memory of this store. Returns the resulting memory; `None`
-/// if it was changed after it was shown.
+/// Applies a person's decision about a proposed change of a memory in this store. Returns the resulting memory; `None`
+/// if the memory was changed after it was shown.
 pub fn decide(
     dirs: &UserDirs,
     home: &ProjectDir,
@@ -313,7 +313,7 @@ pub fn decide(
     proposal: &Proposal,
     decision: SecretDecision,
 ) -> Result<Option<Stored>> {
-    // A sync writes the list that it read at its beginning, so none may run now.
+    // A running sync would overwrite the list with the values that it read at its beginning.
     let lock = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))?;
     anyhow::ensure!(lock.is_some(), "a sync is at work; try again when it has ended");
     let mut fresh = [0; KEY_BYTES];
@@ -337,14 +337,14 @@ pub fn decide(
     Ok(stored)
 }
 
-/// Returns a redactor that hides these known secrets and does nothing else.
+/// Returns a redactor that only hides these known secrets.
 fn of_known(redactor: &Redactor, known: Known) -> Redactor {
     let mut only = Redactor { only_known: true, ..redactor.clone() };
     only.options.known = known;
     only
 }
 
-/// Returns the ids of tool calls that read a file or store of credentials, or write such a file.
+/// Returns the ids of tool calls that read or write a file or store of credentials.
 fn calls_of_stores(records: &[Record]) -> BTreeSet<&str> {
     let calls = records.iter().filter_map(|record| match &record.what {
         RecordWhat::Call { id, what, .. } => Some((id.as_str(), what)),
@@ -379,7 +379,7 @@ fn is_foreign_pack(path: &Path) -> bool {
     is_pack && !archive::lists_pack(path)
 }
 
-/// Returns whether the name of a file implies that it contains a secret and nothing else.
+/// Returns whether the name of a file implies that the file contains only a secret.
 fn holds_secret(path: &str) -> bool {
     prints_secret(&format!("cat {path}"))
 }
@@ -392,7 +392,7 @@ fn is_placeholder(text: &str) -> bool {
         .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
 }
 
-/// Question used for a value that is recognised as a secret only by its place.
+/// The question that is used for a value that is recognised as a secret only by its place.
 const ASKED: &str = "What is the password?";
 
 /// Maximum size in bytes of a prompt that may be an answer.
@@ -405,7 +405,7 @@ pub struct Learning<'r> {
 }
 
 impl<'r> Learning<'r> {
-    /// Creates one for a session.
+    /// Creates one for the texts of a session.
     pub fn new(redactor: &'r Redactor) -> Self {
         Self { redactor, noted: Mutex::default() }
     }
@@ -419,7 +419,7 @@ impl<'r> Learning<'r> {
         std::mem::take(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Hides the part of a text that answers a question. Returns whether there was any.
+    /// Hides the part of a text that answers a question. Returns whether anything was hidden.
     fn hide(&self, question: &str, text: &mut String, given: Given, source: SecretSource) -> bool {
         let answer = self.redactor.redact_answer(question, text, given);
         let is_hidden = !answer.hidden.is_empty();
@@ -457,7 +457,7 @@ impl Redact for Learning<'_> {
         given: Given,
     ) -> (Cow<'a, str>, Vec<&'a str>) {
         let answer = self.redactor.redact_answer(question, answer, given);
-        // Offered options are the model's words, even if the user selected one.
+        // An offered option contains the model's words, even if the user selected it.
         let is_offered = given == Given::Offered;
         let source = if is_offered { SecretSource::Other } else { SecretSource::Trusted };
         self.note(answer.recognised, &source);
@@ -465,14 +465,14 @@ impl Redact for Learning<'_> {
     }
 }
 
-/// Fields that link a record to others. With changed values the record would lose its place, so they are not redacted.
+/// Fields that link a record to others. They are not redacted, because other values would break these links.
 const LINKS: [&str; 8] = ["u", "p", "cwd", "id", "message", "after", "leaf", "turns"];
 
-/// The field with a working directory. Only the part above and including the working tree identifies the project.
+/// The field with a working directory. Its beginning, up to the root of the working tree, identifies the project.
 const FOLDER: &str = "cwd";
 
-/// Removes secrets from the texts of JSON data, except from fields that link it to other data. Returns whether there
-/// was any. In the field of the working directory, only the part below one of these working trees is redacted.
+/// Removes secrets from the texts of JSON data, except from fields that link records. Returns whether there were any.
+/// In the field of the working directory, only the part below one of these `roots` is redacted.
 pub fn clean_texts<T: Serialize + DeserializeOwned>(
     redactor: &Redactor,
     of: &mut T,
@@ -499,7 +499,8 @@ pub fn clean_texts<T: Serialize + DeserializeOwned>(
     Ok(changed)
 }
 
-/// Redacts the part of a working directory below its working tree, unless the directory is in another repository.
+/// Redacts the part of a working directory below the root of its working tree, unless the directory is in another
+/// repository.
 fn clean_folder(redactor: &Redactor, fields: &mut Map<String, Value>, roots: &[PathBuf]) -> bool {
     let Some(Value::String(folder)) = fields.get_mut(FOLDER) else { return false };
     let path = Path::new(folder.as_str());

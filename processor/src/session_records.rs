@@ -1,5 +1,5 @@
-//! Session records of a project, over all of its sessions: the list of sessions, commands that passed in several
-//! sessions, known cures, and open items.
+//! Functions over all session records of a project: the list of sessions, commands that passed in several sessions,
+//! cures, and open items.
 
 mod open;
 
@@ -39,14 +39,14 @@ pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
         Some((name, 1, marked(file, brought)))
     });
     let files: Vec<(String, u8, MinedFile)> = gone.chain(known).collect();
-    // Removed turns come before the remaining turns of the same part.
+    // Removed turns are placed before the remaining turns of the same part.
     let mut files: Vec<&(String, u8, MinedFile)> = files.iter().collect();
     files.sort_by_key(|(_, is_there, _)| *is_there);
     united(files.into_iter().map(|(name, _, file)| (name.as_str(), file)))
 }
 
-/// Returns one record per session from named mined files, the latest first. Parts and subagents are merged into their
-/// session.
+/// Returns one record per session, made from named mined files, the latest first. Parts and subagents are merged into
+/// their session.
 pub fn united<'a>(files: impl Iterator<Item = (&'a str, &'a MinedFile)>) -> Vec<SessionRecord> {
     let mut files: Vec<(&str, &MinedFile)> = files.collect();
     files.sort_by_cached_key(|(name, _)| {
@@ -70,21 +70,21 @@ pub fn united<'a>(files: impl Iterator<Item = (&'a str, &'a MinedFile)>) -> Vec<
     records
 }
 
-/// Marks the record of a session whose transcript was imported from a folder.
+/// Sets the mark of a record whose transcript was imported from a folder.
 fn marked(file: MinedFile, brought: bool) -> MinedFile {
     let is_empty = file.record.is_empty();
     let record = SessionRecord { brought: brought && !is_empty, ..file.record };
     MinedFile { record, ..file }
 }
 
-/// Minimum number of sessions in which a command passed before a session start shows it.
+/// Minimum number of sessions in which a command must pass for the start block.
 const SESSIONS_MIN: usize = 3;
 
-/// Maximum number of commands that are shown.
+/// Maximum number of commands in the start block.
 const SHOWN_MAX: usize = 3;
 
-/// Returns the commands that passed in at least [`SESSIONS_MIN`] sessions, in the form for output: the line, and the
-/// folder unless it is the root. If a line passed in several folders, the folder with most sessions is shown.
+/// Returns the commands for the start block, which passed in at least [`SESSIONS_MIN`] sessions: the line, and the
+/// folder unless it is the root. If a line passed in several folders, the folder with most sessions is used.
 pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -> Vec<String> {
     let mut seen: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for (session, record) in sessions {
@@ -109,10 +109,10 @@ pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -
     shown.collect()
 }
 
-/// Maximum number of commands that are kept for explicit search; those that passed in most sessions are kept.
+/// Maximum number of commands for explicit search. Those that passed in most sessions are kept.
 const KEPT_MAX: usize = 2_000;
 
-/// Returns the commands that passed in these sessions, those of most sessions first.
+/// Returns the commands that passed in these sessions, sorted by the number of sessions, the highest first.
 pub fn passed<'a>(
     sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>,
 ) -> Vec<PassedCommand> {
@@ -200,8 +200,8 @@ pub fn frictions(records: &[SessionRecord]) -> Vec<Friction> {
 /// Minimum share of the words of a query that a cure must contain.
 const FIT_MIN: f32 = 0.5;
 
-/// Returns the cures of an error, the best first: those with the error's signature, and those that contain most of its
-/// words.
+/// Returns the cures for an error, the best first: cures of the same signature, and cures that contain at least half of
+/// the error's words.
 pub fn cures_of(cures: Vec<Cure>, asked: &str) -> Vec<Cure> {
     let signature = error_signature(asked);
     let words = subject_of(asked);
@@ -217,7 +217,7 @@ pub fn cures_of(cures: Vec<Cure>, asked: &str) -> Vec<Cure> {
     fitting.into_iter().map(|(_, cure)| cure).collect()
 }
 
-/// Returns the share of these words that a text contains.
+/// Returns the share of `words` that a text contains.
 fn share(words: &BTreeSet<String>, text: &str) -> f32 {
     let of_text = subject_of(text);
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
@@ -278,7 +278,7 @@ mod tests {
         {
             assert_eq!(found(asked), ["sqlite3.OperationalError: database is locked"], "{asked}");
         }
-        // A query with the words of both errors: each error has half of them.
+        // A query with words of both errors. Each error contains half of them.
         let both = ["sqlite3.OperationalError: database is locked", "KeyError: 'total'"];
         assert_eq!(found("locked total"), both);
         assert_eq!(found("database locked total"), both[..1]);

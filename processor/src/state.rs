@@ -1,4 +1,4 @@
-//! State that a sync stores so that the next sync is fast. All of it can be derived again from the archive and the
+//! State that a sync stores so that the next sync is fast. It can be derived again from the archive and the
 //! transcripts, so losing it only costs time.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +15,10 @@ use crate::handoff::SESSIONS_MAX;
 use crate::private_files::{Damaged, read_checked, read_json, write_checked, write_packed};
 use crate::transcript::{Speaker, parts};
 
-/// Must be changed whenever the meaning of the stored state changes.
+/// Version of the stored state. It must be changed whenever the meaning of the state changes.
 const VERSION: u32 = 4;
 
-/// Maximum number of sessions of one working directory whose handoffs are kept: twice the number that is shown.
+/// Maximum number of handoffs for one working directory: twice the number that is shown.
 const LEFT_MAX: usize = 2 * SESSIONS_MAX;
 
 /// State of one project.
@@ -39,11 +39,11 @@ pub struct State {
     pub packing_failed: Option<Timestamp>,
     /// Sessions whose transcripts contain nothing to keep.
     pub empty: BTreeSet<String>,
-    /// Whether turns were removed that the index may still contain.
+    /// Whether all turns must be indexed again, because the index may still contain removed turns.
     pub all_turns: bool,
-    /// Version of the tokenizer with which the passages in the indexes were made (`memory_store::text::VERSION`).
+    /// Version of the tokenizer that was used for the passages in the indexes (`memory_store::text::VERSION`).
     pub terms: u32,
-    /// Version of the rules that cut turns into passages and select them (`crate::passages::version`).
+    /// Version of the rules that split turns into passages and select passages (`crate::passages::version`).
     pub passages: u32,
     /// Sessions some of whose turns may be missing in the index.
     pub pending: BTreeSet<String>,
@@ -78,29 +78,29 @@ pub struct Learned {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionState {
-    /// The length of its archive file in bytes.
+    /// The length of the archive file in bytes.
     pub len: u64,
     /// The time when the archive file was written, in nanoseconds since 1970.
     pub modified_ns: i128,
-    /// A hash of its records.
+    /// A hash of the session's records.
     pub content: String,
-    /// The time of its first record.
+    /// The time of the first record.
     pub first: Timestamp,
-    /// The time of its last record.
+    /// The time of the last record.
     pub last: Timestamp,
-    /// The working directories of its prompts.
+    /// The working directories of the prompts.
     pub cwds: Vec<String>,
-    /// Who gave its prompts, if this part of the session shows it.
+    /// Speaker of the prompts; `None` if this part of the session does not determine it.
     pub speaker: Option<Speaker>,
-    /// Whether its transcript was imported by `--from`.
+    /// Whether the transcript was imported by `--from`.
     pub from_folder: bool,
-    /// Handoff of the session, and its working directory.
+    /// Working directory and handoff of the session.
     pub left: Option<(String, LeftSession)>,
-    /// Files that it edited, relative to their working tree, with the time of the last edit.
+    /// Files that the session edited, relative to their working tree, with the time of the last edit.
     pub edited: BTreeMap<String, Timestamp>,
     /// Summary of the drafts that were mined from the session.
     pub mined: Option<MinedSummary>,
-    /// Whether packing rejected its archive file, so that packing is not tried again.
+    /// Whether packing rejected the archive file. Packing it is then not tried again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_unpackable: bool,
 }
@@ -111,15 +111,15 @@ pub struct SessionState {
 pub struct MinedSummary {
     /// Key that identifies the session's content and the extractor.
     pub key: String,
-    /// The kinds that count according to the settings at that time.
+    /// The kinds of drafts that were enabled in the settings at that time.
     pub kinds: Vec<Kind>,
-    /// The session.
+    /// Id of the session.
     pub session: String,
-    /// Number of its turns.
+    /// Number of turns of the session.
     pub turns: usize,
-    /// The working directory of its first turn.
+    /// The working directory of the first turn.
     pub cwd: String,
-    /// Tasks that a model read as open at the end of the session.
+    /// Open tasks at the end of the session, as found by a model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
     /// Number of drafts of these kinds.
@@ -129,7 +129,7 @@ pub struct MinedSummary {
 }
 
 impl SessionState {
-    /// Returns whether a person gave the prompts, as far as the state shows.
+    /// Returns whether the prompts are a person's; true if the state does not determine this.
     fn is_persons(&self) -> bool {
         self.speaker.is_none_or(|speaker| speaker.is_person())
     }
@@ -190,7 +190,7 @@ impl State {
         whole
     }
 
-    /// Returns who gave the prompts of a session, by the name of its file or of a part; a person by default.
+    /// Returns the speaker of the prompts of a session, given the name of its file or of a part; a person by default.
     pub fn speaker(&self, name: &str) -> Speaker {
         let session = parts::of_name(name).0;
         let from = self.sessions.range(session.to_owned()..);
@@ -199,10 +199,10 @@ impl State {
         parts.filter_map(|(_, part)| part.speaker).min().unwrap_or_default()
     }
 
-    /// Drops the handoffs of sessions after which enough others ended in the same working directory. They are never
-    /// shown, and a long history has many.
+    /// Drops the handoffs of sessions that were followed by enough other sessions in the same working directory. They
+    /// are never shown, and a long history has many.
     pub fn forget_left(&mut self) {
-        // Sessions of programs may be many, so they do not count among a person's sessions.
+        // Programs may have many sessions, so sessions of people are counted separately.
         let mut places: BTreeMap<(&str, bool), Vec<Timestamp>> = BTreeMap::new();
         for session in self.sessions.values() {
             if let Some((cwd, left)) = &session.left {
@@ -228,12 +228,13 @@ impl State {
 }
 
 /// Returns the roots of the project's working trees, including former ones. Their file is not a cache: after a worktree
-/// was removed, nothing else links its sessions to this project. It is therefore stored with the archive.
+/// was removed, nothing else connects its sessions with this project. It is therefore stored in the folder of the
+/// archive.
 pub fn read_roots(home: &ProjectDir) -> Vec<PathBuf> {
     let path = roots_path(home);
     match read_checked::<RootsFile>(&path) {
         Ok(read) => read.unwrap_or_default().roots,
-        // Older versions wrote a list without a version.
+        // Older versions wrote a list without a checksum.
         Err(Damaged) => read_json(&path).unwrap_or_default(),
     }
 }

@@ -1,14 +1,14 @@
 //! A sync: derives memories and an index from the new content of the transcripts.
 //!
-//! Before anything else it brings the stores to the formats of this program (`migrate`). Its steps are `collect`,
-//! `mine`, `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each step is a function in the
-//! file of the same name. It reads the [`SyncContext`](context), changes the stored state if it receives the state as a
-//! mutable argument, and returns an outcome. This file defines the order of the steps; a [`SyncRun`] passes outcomes
-//! from step to step.
+//! A sync first migrates the stores to the formats of this program (`migrate`). Its steps are `collect`, `mine`,
+//! `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each step is a function in the file of the
+//! same name. It reads the [`SyncContext`](context), changes the stored state if it receives the state as a mutable
+//! argument, and returns an outcome. This file defines the order of the steps; a [`SyncRun`] passes outcomes from step
+//! to step.
 //!
-//! Each step can be repeated: a run that is killed at any point leaves only complete files, and the next run continues
-//! from there. The published data depends only on the content of the archive, so several syncs result in the same
-//! memories as one sync over all transcripts. When nothing changed since the last run, nothing is written.
+//! Each step can be repeated. A run that is killed at any point leaves only complete files, and the next run continues
+//! from there. The published data depends only on the content of the archive, so several syncs have the same result as
+//! one sync over all transcripts. If nothing changed since the last run, nothing is written.
 
 mod collect;
 mod consolidate;
@@ -31,9 +31,9 @@ mod prepare;
 mod publish;
 mod reconcile;
 mod report;
-mod rest;
 mod same_texts;
 mod secrets;
+mod session_end;
 mod settle;
 mod stage;
 mod tree_facts;
@@ -70,7 +70,7 @@ pub use options::SyncOptions;
 pub use postponed_changes::postponed_changes;
 pub use report::SyncReport;
 
-/// Brings a project up to date.
+/// Runs a sync of a project.
 pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let started = Instant::now();
     let home = options.dirs.project(options.tree.project);
@@ -78,7 +78,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
         return Ok(SyncReport { busy: true, ..SyncReport::default() });
     };
     let mut report = sync_locked(options, prepare(options, &lock)?)?;
-    // A person waits for the whole result, but can already use the published part.
+    // If a person waits, the sync is repeated until the result is complete. The published part can already be used.
     let waits = matches!(options.busy, Busy::Wait(_)) && !options.leaves_rest;
     while waits && report.goes_on() {
         let asked = report.questions;
@@ -140,17 +140,17 @@ struct SyncRun<'a> {
     collection: CollectOutcome,
     models: Models,
     around: Around,
-    /// Indexes to be rebuilt without reading them.
+    /// Indexes that must be rebuilt without reading them.
     distrusted: Distrusted,
     report: SyncReport,
 }
 
 impl SyncRun<'_> {
-    /// Learns and publishes if anything is new, and settles.
+    /// Learns and publishes if there is anything new, then settles.
     fn finish(mut self, is_same: bool, handoffs: &mut Handoffs) -> Result<SyncReport> {
         let options = self.context.options;
         let mut is_same = is_same && self.collection.changed.is_empty();
-        // Reading every byte is slow, so it is done only for a waiting user and in a run without other work.
+        // Reading every byte is slow, so it is done only if a person waits or the run has no other work.
         let is_at_leisure = is_same || matches!(options.busy, Busy::Wait(_));
         let depth = if is_at_leisure { Depth::Bytes } else { Depth::Headers };
         if options.afresh {
@@ -160,10 +160,10 @@ impl SyncRun<'_> {
         }
         // Turns expire even if no transcript changes.
         let nothing_is_due =
-            self.overdue().is_empty() && !rest::anything_to_ask(&self.context, &self.state);
+            self.overdue().is_empty() && !session_end::anything_to_ask(&self.context, &self.state);
         if is_same && !options.afresh && nothing_is_due {
             handoffs.take_notes(&self.context)?;
-            // The last run may have postponed texts to this run.
+            // The last run may have postponed the embedding of texts to this run.
             self.report.memories = self.state.learned.memories;
             self.report.unchanged = self.state.learned.derived;
             self.report.nothing_new = !self.settle_or_heal()?;
@@ -171,14 +171,14 @@ impl SyncRun<'_> {
                 self.state.published = self.fingerprint();
             }
             self.pack();
-            // Transcripts may have a new time but the same content.
+            // The state contains the times of transcripts, which may be new although the content is the same.
             self.state.write(&self.context.home)?;
             return Ok(self.report);
         }
         let changed = std::mem::take(&mut self.collection.changed);
         self.learn_and_expire(&changed)?;
         handoffs.write_learned(&self.context, &self.state)?;
-        // The files just written are part of the next run's comparison, so the state is stored with them.
+        // The next run compares the files that were just written, so their fingerprint is stored.
         self.write_as_published()?;
         handoffs.take_notes(&self.context)?;
         let settled = self.settle_or_heal()?;
@@ -188,8 +188,7 @@ impl SyncRun<'_> {
         Ok(self.report)
     }
 
-    /// Packs inactive sessions if there is no more urgent work and no user is waiting. Returns whether the state
-    /// changed.
+    /// Packs inactive sessions if there is no more urgent work and no person waits. Returns whether the state changed.
     fn pack(&mut self) -> bool {
         let report = &self.report;
         let is_urgent = report.goes_on() || report.embedding_waits || report.second_waits;
@@ -220,8 +219,8 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Learns from changed sessions and publishes the result. Returns the mined data of all sessions if these had to be
-    /// read; else `None`.
+    /// Learns from changed sessions and publishes the result. Returns the mined data of all sessions if they were read,
+    /// else `None`.
     fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Option<Vec<MinedFile>>> {
         let (context, state) = (&self.context, &mut self.state);
         let ownership = context.holders(state).ownership();
@@ -265,7 +264,8 @@ impl SyncRun<'_> {
         Ok(Some(all))
     }
 
-    /// Derives memories from the mined data, and publishes them together with the turns that the indexes lack.
+    /// Derives memories from the mined data, and publishes them together with the turns that are missing in the
+    /// indexes.
     fn make_memories(
         &mut self,
         ownership: &Ownership,
@@ -300,7 +300,7 @@ impl SyncRun<'_> {
         Ok(Made { learned, relations_wait: consolidated.relations_wait })
     }
 
-    /// Publishes the turns that the indexes lack, and nothing else.
+    /// Publishes only the turns that are missing in the indexes.
     fn publish_passages(&mut self, ownership: &Ownership) -> Result<()> {
         let (context, state) = (&self.context, &mut self.state);
         let published = publish::publish_passages(
@@ -340,12 +340,12 @@ impl SyncRun<'_> {
             && self.report.questions == 0
     }
 
-    /// Returns the archived sessions that are too old or too many.
+    /// Returns the names of archived sessions that are too old or exceed the maximum number.
     fn overdue(&self) -> Vec<String> {
         expire::overdue(&self.context, &self.state, &self.collection)
     }
 
-    /// Checks the indexes. This run rebuilds those that cannot be read. Returns whether all are readable.
+    /// Checks the indexes. Unreadable ones are rebuilt in this run. Returns whether all are readable.
     fn indexes_are_sound(&mut self, depth: Depth) -> bool {
         let health = heal::inspect_indexes(&self.context, depth);
         let is_sound = health.unsound.is_empty();
@@ -359,7 +359,8 @@ impl SyncRun<'_> {
         heal::distrust_indexes(&self.context, &mut self.state, &mut self.distrusted);
     }
 
-    /// Runs [`Self::settle`], and on damage rebuilds the indexes first. Returns whether there was anything to do.
+    /// Runs [`Self::settle`]. If an index is damaged, rebuilds the indexes first. Returns whether there was anything to
+    /// do.
     fn settle_or_heal(&mut self) -> Result<bool> {
         match self.settle() {
             Err(error) if heal::is_damage(&error) => {
@@ -400,7 +401,7 @@ impl SyncRun<'_> {
 struct Made {
     /// The state to store, without the hash of its inputs.
     learned: Learned,
-    /// Whether a model must be asked again for relations between drafts.
+    /// Whether questions about relations between drafts must be sent to a model again.
     relations_wait: bool,
 }
 

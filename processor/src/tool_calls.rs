@@ -1,8 +1,9 @@
-//! Claude's tool calls that wrote or removed memory files, and commands that a person typed with `!`, read from the
-//! transcripts of all projects. A file that a tool call wrote is Claude's, regardless of its front matter.
+//! Claude's tool calls that wrote or removed memory files, and commands that a person typed with `!`. Both are read
+//! from the transcripts of all projects. A file that a tool call wrote counts as Claude's, regardless of its front
+//! matter.
 //!
-//! The transcripts themselves are read, not the archive: a session of one project may write into the memory folder of
-//! another, and the archive lacks sessions that are ignored or purged.
+//! The archive is not sufficient: a session of one project may write into the memory folder of another, and the archive
+//! lacks sessions that are ignored or purged.
 
 use std::cmp::Reverse;
 use std::fs::{self, File, Metadata};
@@ -22,24 +23,24 @@ use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{self, SOURCE};
 
-/// Bytes of transcripts that are read in one pass, the most recently written transcripts first.
+/// Maximum number of bytes read from transcripts in one pass. The most recently written transcripts are read first.
 const BYTES_MAX: u64 = 512 << 20;
 
-/// Milliseconds by which the clocks of a transcript and of a file may differ.
+/// Maximum difference in milliseconds between the clock of a transcript and the clock of a file.
 const SLACK_MS: i64 = 2_000;
 
-/// Milliseconds between the last record of a transcript and its file's time from which on the times of its calls are
-/// ignored: the transcript was copied, or its clock differs.
+/// Maximum difference in milliseconds between a transcript's last record and its file time. If it is larger, the
+/// transcript was copied or its clock is wrong, and the times of its calls are ignored.
 const STALE_MS: i64 = 600_000;
 
 /// Maximum duration of a typed command in milliseconds if its end is not recorded.
 const TYPED_MS: i64 = 60_000;
 
-/// Maximum time in milliseconds by which a transcript may have been written before the file that one of its calls
-/// wrote.
+/// Maximum number of milliseconds between the last write of a transcript and a later write of a memory file by one of
+/// its calls.
 const BEFORE_MS: i64 = 60_000;
 
-/// Words of a command line that write files: programs, subcommands and options.
+/// Words in a command line that indicate a write: programs, subcommands and options.
 const WRITERS: [&str; 43] = [
     "tee", "mv", "cp", "rm", "touch", "sed", "perl", "python", "python3", "node", "ruby", "php",
     "install", "rsync", "ln", "dd", "truncate", "patch", "ed", "ex", "vi", "vim", "awk", "gawk",
@@ -47,16 +48,17 @@ const WRITERS: [&str; 43] = [
     "reset", "apply", "revert", "clean", "unzip", "-delete", "shred", "trash",
 ];
 
-/// Programs that let a command run after the tool call, anywhere in a command line.
+/// Programs, at any place in a command line, that let a command run on after the tool call.
 const DETACHERS: [&str; 6] = ["nohup", "setsid", "disown", "daemonize", "tmux", "systemd-run"];
 
-/// Such programs whose names are ordinary words; they count only at the beginning of a command.
+/// Further such programs. Their names are ordinary words, so they count only at the beginning of a command.
 const DETACHERS_FIRST: [&str; 4] = ["at", "batch", "screen", "crontab"];
 
-/// Part of the names of our own tools: the ledger contains the texts that they write.
+/// Part of the names of our own tools. Calls of these are skipped, because the ledger contains the texts that they
+/// write.
 const OWN_TOOL: &str = "throughline";
 
-/// Redactor that changes nothing: the texts that are read here are not kept.
+/// Redactor that changes nothing. It is sufficient because the texts read here are not stored.
 struct Unredacted;
 
 impl Redact for Unredacted {
@@ -68,7 +70,7 @@ impl Redact for Unredacted {
 /// Files that a tool call may have written.
 #[derive(Debug)]
 enum Target {
-    /// This file.
+    /// The file at this path.
     File(String),
     /// Any file that this command line may write.
     Command(String),
@@ -84,7 +86,7 @@ struct WritingCall {
     target: Target,
     start: Timestamp,
     end: Option<Timestamp>,
-    /// Whether the call runs on after its result.
+    /// Whether the call may run on after its result.
     is_detached: bool,
     /// Time of the last record of its session.
     last: Timestamp,
@@ -164,7 +166,7 @@ impl ToolCalls {
         }
     }
 
-    /// Marks the calls of a line that run in the background, by request or because they took long.
+    /// Marks the calls in a line that run in the background, either by request or because Claude Code moved them there.
     fn detach(&mut self, line: &[u8], first: usize) {
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
         let was_moved = value["toolUseResult"]["backgroundTaskId"].is_string();
@@ -215,7 +217,7 @@ impl ToolCalls {
         else {
             return;
         };
-        // A program may send such a prompt as well, with `claude -p`, and so may another agent, or Claude.
+        // The same line may be from a program (`claude -p`), from another agent, or from Claude.
         let is_meta = value["isMeta"].as_bool().unwrap_or_default();
         if is_meta || prompt_by(&value) != PromptBy::User {
             return;
@@ -232,19 +234,20 @@ impl ToolCalls {
         }
     }
 
-    /// Returns the session of the tool call that wrote the current state of a file. With `was_brought`, only calls that
-    /// name the file count, as git may have written it.
+    /// Returns the session of the tool call that wrote the current content of a file. `was_brought` is whether git may
+    /// have written the file. If so, only calls that name the file count.
     pub fn writer(&self, file: &Path, was_brought: bool) -> Option<&str> {
         let times = fs::symlink_metadata(file).map(|metadata| change_times(&metadata)).ok()?;
         let wrote = |call: &&WritingCall| {
             let names = call.names(file);
             let is_at = |at: &i64| call.covers(*at, call.end(), SLACK_MS);
             // The end of a background command is not recorded. A command that does not name the file is assumed to run
-            // as long as its session.
+            // until the last record of its session.
             let end = if call.is_detached { Some(call.last) } else { call.end };
             match call.has_times {
                 true if names => times.iter().any(is_at),
-                // A call that does not name the file wrote it if it ran at that time, unless git did.
+                // A call that does not name the file counts if it ran at the file's time and git cannot have written
+                // the file.
                 true => {
                     !was_brought
                         && times.iter().any(|at| call.covers(*at, end, 0))
@@ -257,8 +260,8 @@ impl ToolCalls {
     }
 
     /// Returns the session of the tool call that removed a file between the last check and now. A command that does not
-    /// name the file counts if it may write, since a variable or a pattern may expand to the name. `was_brought` is
-    /// whether git may have removed the file.
+    /// name the file counts if it may write, because a variable or a pattern may expand to the name. `was_brought` is
+    /// whether git may have removed the file; if so, only calls that name the file count.
     pub fn remover(
         &self,
         file: &Path,
@@ -281,7 +284,7 @@ impl ToolCalls {
         self.calls.iter().rev().find(removed).map(|call| call.session.as_str())
     }
 
-    /// Returns whether a person typed a command with `!` that contains these words and ran at this time.
+    /// Whether a person typed a command with `!` that contains these words and ran at this time.
     pub fn is_typed(&self, words: &[&str], at: Timestamp) -> bool {
         self.typed.iter().any(|typed| {
             let end = typed.end.map_or(typed.start.0 + TYPED_MS, |end| end.0);
@@ -292,17 +295,17 @@ impl ToolCalls {
 }
 
 impl WritingCall {
-    /// Returns the time at which the call ended; `None` if it may still run.
+    /// Returns the end of the call; `None` if it is not recorded or the call may run on in the background.
     fn end(&self) -> Option<Timestamp> {
         self.end.filter(|_| !self.is_detached)
     }
 
-    /// Returns whether the call ran at a time, given its end.
+    /// Whether the time `at` is between the start of the call and `end`, with a tolerance of `slack` milliseconds.
     fn covers(&self, at: i64, end: Option<Timestamp>, slack: i64) -> bool {
         at >= self.start.0 - slack && end.is_none_or(|end| at <= end.0 + slack)
     }
 
-    /// Returns whether the call may write any file, not only a file that it names.
+    /// Whether the call may also write files that it does not name.
     fn is_open_ended(&self) -> bool {
         match &self.target {
             Target::File(_) => false,
@@ -310,7 +313,7 @@ impl WritingCall {
         }
     }
 
-    /// Returns whether the call names a file or its folder, and may write there.
+    /// Whether the call names a file or its folder, and may write there.
     fn names(&self, file: &Path) -> bool {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let folder = file.parent().and_then(Path::to_str).unwrap_or_default();
@@ -329,7 +332,7 @@ impl WritingCall {
     }
 }
 
-/// Returns the time at which a line was written, without parsing the line.
+/// Returns the timestamp of a line of a transcript, found without parsing the line.
 fn timestamp(line: &[u8]) -> Option<Timestamp> {
     const KEY: &[u8] = b"\"timestamp\":\"";
     let at = memchr::memmem::rfind(line, KEY)? + KEY.len();
@@ -359,7 +362,7 @@ fn target(tool: &str, input: Input) -> Option<Target> {
     }
 }
 
-/// Returns whether a command line may write a file, by a redirection or by one of [`WRITERS`].
+/// Whether a command line may write a file, by a redirection or by one of [`WRITERS`].
 fn may_write(command: &str) -> bool {
     let redirects =
         command.replace("2>&1", "").replace(">/dev/null", "").replace("> /dev/null", "");
@@ -370,7 +373,7 @@ fn may_write(command: &str) -> bool {
             .any(is_writer)
 }
 
-/// Returns whether a process that a command line starts may run on after it.
+/// Whether a command line may start a process that runs on after the line has ended.
 fn detaches(command: &str) -> bool {
     let is_one_of = |list: &[&str], word: &str| {
         let word = word.trim_matches(|c: char| matches!(c, '\'' | '"' | '(' | ')'));
@@ -385,7 +388,8 @@ fn detaches(command: &str) -> bool {
         || has_background_sign(command.as_bytes())
 }
 
-/// Returns whether a command line has a `&` that leaves a command running: no `&&`, no redirection, not inside a word.
+/// Whether a command line has a `&` that runs a command in the background. A `&&`, a redirection and a `&` inside a
+/// word do not count.
 fn has_background_sign(command: &[u8]) -> bool {
     memchr::memchr_iter(b'&', command).any(|at| {
         let before = at.checked_sub(1).map_or(b' ', |before| command[before]);
@@ -396,8 +400,8 @@ fn has_background_sign(command: &[u8]) -> bool {
     })
 }
 
-/// Returns the times at which a file's text was changed, and its name or place. Claude can set the first time, but not
-/// the second.
+/// Returns the time of the last change of a file's content, and of its last change of any kind, such as a rename.
+/// Claude can set the first time, but not the second.
 fn change_times(metadata: &Metadata) -> [i64; 2] {
     [modified_ms(metadata), milliseconds(status_changed_ns(metadata))]
 }
@@ -410,7 +414,7 @@ fn milliseconds(ns: Option<i64>) -> i64 {
     ns.map_or(i64::MAX, |ns| ns.div_euclid(1_000_000))
 }
 
-/// Returns the earliest time at which one of these files was changed; `None` if none of them exists.
+/// Returns the earliest time of change of these files; `None` if none of them exists.
 pub fn earliest_change(files: &[&Path]) -> Option<Timestamp> {
     let times = files.iter().filter_map(|file| fs::symlink_metadata(file).ok());
     times.flat_map(|metadata| change_times(&metadata)).min().map(Timestamp)

@@ -1,8 +1,8 @@
-//! Examines the memory files that this machine does not recognise, and records which of them git wrote.
+//! Examines memory files that this machine does not recognise, and records which of them are from the repository.
 //!
-//! If a text is in no commit, or was first committed by `git commit` in this repository, a person here wrote it, and
-//! reconciliation treats it as this machine's. Every other file that was not derived, written or released on this
-//! machine is from the repository. This label is permanent, because it depends only on the text of the file.
+//! A text that is in no commit, or was first committed by `git commit` in this repository, was written by a person on
+//! this machine; reconciliation treats it as this machine's. Every other file that was not derived, written or released
+//! on this machine is from the repository. This label is permanent, because it depends only on the text of the file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,14 +22,13 @@ use crate::git;
 use crate::git::text_origins::{FirstCommit, TextOrigins};
 use crate::private_files::{read_json, write_json};
 
-/// Maximum number of files about which git is asked in one run. If there are more, all count as from the repository.
+/// Maximum number of files about which git is queried in one run. All further files count as from the repository.
 const FILES_MAX: usize = 200;
 
-/// Git's position in each working tree when its files were last examined, by the root of the tree.
+/// Git's state in each working tree when its files were last examined, by the root of the tree.
 type Positions = BTreeMap<PathBuf, String>;
 
-/// Records which memory files of a project git has written since the last run. Callers must detect actions of git while
-/// this runs.
+/// Records which memory files of a project are from the repository. Callers must detect changes by git during this run.
 pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp) -> Result<()> {
     let Some(main) = trees.first() else { return Ok(()) };
     let home = dirs.project(main.project);
@@ -46,7 +45,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     for tree in trees {
         let store = Store::open(dirs, tree)?;
         let Some(root) = store.root.as_deref() else { return Ok(()) };
-        // Read before the files, so that the next run detects actions of git in the meantime.
+        // Git's state is read before the files, so that the next run detects changes by git between the two.
         let position = git::memory_position(root);
         let mut unknown = trust::unknown(&store)?;
         if !unknown.is_empty() && git::marks(root).is_unfinished {
@@ -66,18 +65,18 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     if positions == before { Ok(()) } else { write_json(path, &positions) }
 }
 
-/// Returns git's position in a working tree when its files were last examined.
+/// Returns git's state in a working tree when its files were last examined.
 pub fn position_of(home: &ProjectDir, root: &Path) -> Option<String> {
     read_json::<Positions>(&home.git_positions)?.remove(root)
 }
 
-/// Keeps the files whose texts are from other people: texts that another person's commit contained first, and texts in
-/// a separate repository.
+/// Keeps the files whose texts are another person's: the text was first committed by another person, or is in a
+/// separate repository.
 fn of_others(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     with_commit(root, files, |_, first| first.is_some_and(|first| first.is_of_others))
 }
 
-/// Keeps the files that git wrote: those whose text was in a commit before the file was changed.
+/// Keeps the files that git wrote: their text was in a commit before the file was changed.
 pub fn written_by_git(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     with_commit(root, files, |path, first| {
         first.is_some_and(|first| {
@@ -88,8 +87,9 @@ pub fn written_by_git(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     })
 }
 
-/// Keeps the files for which `keeps` returns true for the first commit that contains their text. It also keeps files
-/// that cannot be read, files about which git cannot be asked, and files of a repository within the working tree.
+/// Keeps the files for which `keeps` returns true; its arguments are the path and the first commit that contains the
+/// text. Also keeps files that cannot be read, files about which git cannot be queried, and files of a repository
+/// inside the working tree.
 fn with_commit(
     root: &Path,
     mut files: Vec<Stored>,
@@ -105,7 +105,7 @@ fn with_commit(
     let first = |path: &Path| {
         let (bytes, _) = read_below(root, path, FILE_BYTES_MAX).ok()?;
         let below = path.strip_prefix(root).ok()?;
-        // With git attributes, a checkout may write a text that differs from the stored one.
+        // Because of git attributes, a checkout may write a text that differs from the stored one.
         origins.first_commit(root, below, &bytes, !changed.contains(below))
     };
     let mut number = 0..;
@@ -118,7 +118,7 @@ fn with_commit(
     files
 }
 
-/// Returns whether a file is in a repository within the working tree, which means a folder with its own HEAD.
+/// Returns whether a file is in a repository inside the working tree.
 fn is_nested(root: &Path, file: &Path) -> bool {
     let folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
     folders.into_iter().any(has_git_entry)
@@ -273,13 +273,13 @@ mod tests {
         let repository = Repository::new();
         repository.fetch(1, "Theirs", "It is so.");
         assert_eq!(repository.look(), [""; 0]);
-        // This changes neither HEAD nor the index.
+        // This command changes neither HEAD nor the index.
         repository.git(&["restore", "--source=theirs", "--worktree", "."]);
         assert_eq!(repository.look(), ["Theirs"]);
         assert_eq!(repository.look(), ["Theirs"]);
         fs::remove_file(repository.0.root().join(".throughline/memories/1.md")).unwrap();
         assert_eq!(repository.look(), [""; 0]);
-        // A change by a formatter is not a person's change.
+        // A formatter's change does not make the text this machine's.
         repository.git(&["checkout", "-q", "theirs"]);
         assert_eq!(repository.look(), ["Theirs"]);
         let path = repository.0.root().join(".throughline/memories/1.md");

@@ -1,5 +1,5 @@
-//! Commands that were recorded as Claude's although a person typed them with `!` in Claude Code. While such a command
-//! runs, it is like a tool call; only the transcript shows that a person typed it.
+//! Commands that were recorded as Claude's although a person typed them with `!` in Claude Code. Such a command runs
+//! like a tool call, and only the transcript shows that a person typed it.
 
 use anyhow::Result;
 use memory_store::Timestamp;
@@ -12,17 +12,17 @@ use memory_store::time::DAY_MS;
 
 use crate::tool_calls::ToolCalls;
 
-/// Extractor of memories that a person saved by a command.
+/// Extractor name of memories that a person saved by a command.
 const CLI: &str = "cli";
 
-/// Carries out the changes that commands requested in Claude's name, if a transcript shows that a person typed the
+/// Performs the changes that commands requested in Claude's name, if a transcript shows that a person typed the
 /// command. A change without such evidence within a day stays Claude's.
 pub fn carry_out(dirs: &UserDirs, tree: &Tree, settings: &Settings, now: Timestamp) -> Result<()> {
     let mut asked = Vec::new();
     let stores = [Store::open(dirs, tree)?, Store::user(dirs)?];
     for store in stores.into_iter().filter(|store| Ledger::has_asked(&store.home)) {
         let ledger = Ledger::open(&store.home)?;
-        // A change requested over MCP has a session, and was not typed by a person.
+        // A change requested over MCP has a session; it was not typed by a person.
         let by_command = ledger
             .pending()
             .filter(|change| change.session.is_none() && words(&change.change).is_some());
@@ -39,7 +39,7 @@ pub fn carry_out(dirs: &UserDirs, tree: &Tree, settings: &Settings, now: Timesta
     asked.iter().try_for_each(|(store, change)| decide(store, change, &calls, settings, now))
 }
 
-/// Returns the words of a command that makes a change; `None` if no command makes it.
+/// Returns a word that a command for this change contains; `None` if no command makes the change.
 const fn words(change: &Asked) -> Option<&'static str> {
     match change {
         Asked::Save => Some("add"),

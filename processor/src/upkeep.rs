@@ -1,4 +1,4 @@
-//! Upkeep of stored data: removes old turns and purged sessions, and searches stored text for secrets.
+//! Upkeep of stored data: removing old turns and purged sessions, and searching stored text for secrets.
 
 pub mod audit;
 pub mod housekeeping;

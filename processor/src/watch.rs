@@ -1,5 +1,5 @@
-//! Watches Claude Code's transcripts: trusted projects are brought up to date while their sessions run. It starts the
-//! same background sync that hooks start, but needs no hook.
+//! Watches Claude Code's transcripts, and runs syncs of trusted projects while their sessions run. It starts the same
+//! background sync as hooks, without needing a hook.
 
 mod marks;
 mod queue;
@@ -29,29 +29,30 @@ use source::NewsSource;
 pub use waker::Waker;
 use worker::Worker;
 
-/// Maximum number of records of working trees that are read when watching starts.
+/// Maximum number of working trees whose records are read when watching starts.
 const RECORDS_MAX: usize = 10_000;
 /// Maximum size of such a record in bytes.
 const RECORD_BYTES_MAX: u64 = 16 << 10;
-/// Interval between two checks of a running sync.
+/// Interval between checks of a running sync.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Delay before a project is tried again, after another process was bringing it up to date or everything was off.
+/// Delay before a project is tried again if another process was running a sync of it, or if all projects were switched
+/// off.
 const BUSY_WAIT: Duration = Duration::from_secs(30);
 
 /// Delays and intervals of the watcher.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Time without growth after which a transcript is read.
+    /// Time without growth after which a transcript is processed.
     pub quiet: Duration,
-    /// Time after which a transcript is read even though it still grows.
+    /// Time after which a transcript is processed although it still grows.
     pub patience: Duration,
-    /// Time between two syncs of one project.
+    /// Minimum time between two syncs of one project.
     pub gap: Duration,
-    /// Time without growth after which a session counts as ended, so that models may be asked about it.
+    /// Time without growth after which a session counts as ended, so that questions to models are allowed.
     pub settled: Duration,
-    /// Interval between two scans if there are no file events.
+    /// Interval between scans if there are no file events.
     pub poll: Duration,
-    /// Interval between two scans if there are file events. These scans find changes for which no event arrived.
+    /// Interval between scans if there are file events. These scans find changes without events.
     pub rescan: Duration,
 }
 
@@ -71,7 +72,7 @@ impl Default for Pace {
 /// Options of the watcher.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The folders of this program and of Claude Code.
+    /// The user's folders.
     pub dirs: UserDirs,
     /// The path of the processor program.
     pub processor: PathBuf,
@@ -81,12 +82,12 @@ pub struct Options {
     pub pace: Pace,
 }
 
-/// Returns the path of the lock that allows one `throughline watch` per user.
+/// Returns the path of the lock that allows only one `throughline watch` per user.
 fn lock_path(dirs: &UserDirs) -> PathBuf {
     dirs.state.join("watch.lock")
 }
 
-/// Takes this user's watcher lock; `None` if another process has it.
+/// Takes the lock for watching; `None` if another process has it.
 pub fn take_turn(dirs: &UserDirs) -> Result<Option<Lock>> {
     Lock::take(&lock_path(dirs), Busy::Leave)
 }
@@ -142,8 +143,8 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
             }
         }
         let grown = if noted.rescan || noted.lost || now >= look_at {
-            // Events of a new folder are received only after the folder was reported. One more scan finds files written
-            // in between.
+            // Events in a new folder are received only after the folder itself was reported. Another scan finds files
+            // that were written before that.
             look_at = now + if noted.rescan { pace.quiet } else { source.every(pace) };
             marks.rescan(dirs, &folder)
         } else {
@@ -192,7 +193,7 @@ fn is_off(dirs: &UserDirs) -> bool {
     Mode::Full.unless_off(&dirs.off_file(), now) != Mode::Full
 }
 
-/// Returns the trusted projects that exist.
+/// Returns the existing trusted projects.
 fn vouched_for(dirs: &UserDirs) -> BTreeSet<ProjectId> {
     let Ok(records) = fs::read_dir(dirs.data.join("by-path")) else { return BTreeSet::new() };
     let records = records.flatten().take(RECORDS_MAX);
@@ -201,7 +202,7 @@ fn vouched_for(dirs: &UserDirs) -> BTreeSet<ProjectId> {
             let mut bytes = Vec::new();
             let file = File::open(record.path()).ok()?;
             file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-            // The first line is `<project> <path>`; the tree fingerprint follows.
+            // The first line is `<project> <path>`; the tree fingerprint follows on the next lines.
             let line = bytes.split(|byte| *byte == b'\n').next()?;
             let at = line.iter().position(|byte| *byte == b' ')?;
             let root = path_of_bytes(&line[at + 1..]);

@@ -1,6 +1,6 @@
-//! Auditing: secrets in stored data are found in every place, removed from all files that are ours to change, and
-//! reported for the others. Values are made up, and put together at run time so that no scanner reports this file as a
-//! leak.
+//! Auditing: secrets in stored data are found in every place. They are removed from all files that the program may
+//! change, and reported for other files. The values are invented, and are composed at run time so that no scanner
+//! reports this file as a leak.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn audited(sealed: &Sealed, fix: bool) -> AuditReport {
     audit(&sealed.options(), fix).unwrap().unwrap()
 }
 
-/// Returns the files that contain the token, packed or not.
+/// Returns the files that contain the token, also in compressed form.
 fn holding(sealed: &Sealed) -> BTreeSet<PathBuf> {
     let files = sealed.files(|path| path.starts_with(".claude"));
     let holds = |(path, bytes): (PathBuf, Vec<u8>)| {
@@ -42,7 +42,7 @@ fn holding(sealed: &Sealed) -> BTreeSet<PathBuf> {
     files.into_iter().filter_map(holds).collect()
 }
 
-/// Returns the files in which an audit found something.
+/// Returns the files in which an audit found a secret.
 fn found(report: &AuditReport) -> BTreeSet<PathBuf> {
     report.found.iter().map(|found| found.path.clone()).collect()
 }
@@ -51,7 +51,7 @@ fn store(sealed: &Sealed) -> Store {
     Store::open(&sealed.dirs, &sealed.tree).unwrap()
 }
 
-/// Writes the token into a file, as a person or an earlier version would have.
+/// Writes a text with the token into a file, as a person or an earlier version might have done.
 fn put(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -62,7 +62,7 @@ fn saved(sealed: &Sealed, number: u8, title: &str) -> PathBuf {
     store(sealed).save(memory, &Redactor::default(), now()).unwrap().stored.path
 }
 
-/// Writes the token into a memory file in an editor.
+/// Writes the token into a memory file, as a person might do in an editor.
 fn spoil(path: &Path) {
     let text = fs::read_to_string(path).unwrap().replace("here", &token());
     fs::write(path, text).unwrap();
@@ -82,7 +82,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
         .unwrap();
     spoil(&live);
     spoil(&home.archived_memories.join(format!("{}.md", MemoryId([2; 16]))));
-    // A session archived by an earlier version, with weaker rules.
+    // A session that an earlier version archived with weaker rules.
     let archive = processor::collect::archive::Archive::open(&home);
     let mut file = archive.load("s1").unwrap().unwrap();
     let json = serde_json::to_string(&file.records).unwrap();
@@ -109,12 +109,12 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
 
     let before = holding(&sealed);
     assert!(before.len() >= 10, "{before:#?}");
-    // All but the index, whose bytes are not lines of text, with the exact file.
+    // All files are reported except the index, whose bytes are not lines of text.
     let report = audited(&sealed, false);
     assert_eq!(found(&report), before);
     assert_eq!((report.failed, report.cleaned), (Vec::<String>::new(), 0));
     let turns = |text: &str| {
-        // A placeholder is no word that is searched for.
+        // The search uses a word next to the token, because a placeholder is not a word.
         let search =
             Search { text: "beside".into(), limit: 9, tier: Tier::Passages, ..Search::default() };
         let hits = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits;
@@ -130,7 +130,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     for (file, length) in lengths {
         assert_eq!(fs::metadata(file).unwrap().len(), length, "hooks and the processor count it");
     }
-    // A forgotten memory is restored without it, and everything else is unchanged.
+    // A forgotten memory is restored without the token, and is otherwise unchanged.
     let back = store(&sealed)
         .restore(&MemoryId([2; 16]).to_string(), &Redactor::default())
         .unwrap()
@@ -140,7 +140,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     assert_eq!(audited(&sealed, true).cleaned, 0);
 }
 
-/// Returns a private key of several lines.
+/// Returns a private key with several lines.
 fn key() -> String {
     let kind = "PRIVATE KEY";
     let line = format!("{}\n", "KqZ4wLr8TnB2mXc6".repeat(4));
@@ -151,11 +151,11 @@ fn key() -> String {
 fn texts_are_looked_at_as_they_were_written() {
     let sealed = Sealed::new();
     let state = sealed.dirs.tree(&sealed.tree.root);
-    // A text between quotes of JSON is unrelated to the field's name and to the next text.
+    // A text in JSON is unrelated to the name of its field and to the next text.
     put(&state.inbox, "{\"password\":\"Zq9xK2vB7w\",\"user\":\"tess\"}\n");
     put(&state.receipts("2026-11-20"), "{\"text\":\"the password is\",\"id\":\"Zq9xK2vB7w\"}\n");
     assert_eq!(found(&audited(&sealed, false)), BTreeSet::new());
-    // A key of several lines is one secret, in a memory and between quotes.
+    // A key with several lines counts as one secret, in a memory and in a JSON text.
     let memory = saved(&sealed, 1, "Deploying");
     let text = fs::read_to_string(&memory).unwrap();
     let line = text.lines().count();
@@ -188,7 +188,7 @@ fn a_memory_that_waits_is_cleaned_and_counted_once() {
 
 #[test]
 fn only_our_own_vectors_are_passed_over() {
-    // A person's folders may have the names of ours.
+    // A person's folders may have the same names as the program's.
     let sealed = Sealed::new();
     let live = saved(&sealed, 1, "One");
     let sorted = live.parent().unwrap().join("vectors/one.md");
@@ -212,7 +212,7 @@ fn an_unreadable_file_is_reported_and_all_others_are_cleaned() {
     let bytes = fs::read(archive.path("s1")).unwrap();
     put(&archive.path("s1"), "");
     fs::write(archive.path("s1"), &bytes[..bytes.len() / 2]).unwrap();
-    // A broken memory file without an owner: a person has to examine it.
+    // A broken memory file without a known owner is only reported, because a person must examine it.
     let broken = live.with_file_name("broken.md");
     put(&broken, &format!("---\nkind: [\n---\n{}\n", token()));
     let report = audited(&sealed, true);
@@ -240,7 +240,7 @@ fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
     let state = sealed.dirs.tree(&sealed.tree.root);
     let word = "lorem ipsum dolor ";
     let words = |bytes: usize| word.repeat(bytes / word.len());
-    // Across the border of two pieces, and far after it.
+    // One token is at the boundary of two pieces, and one far after it.
     let long = (4 << 20) - 20;
     let token = token();
     let text = format!(
@@ -273,7 +273,7 @@ fn a_run_that_does_not_get_the_lock_reports_it() {
     assert_eq!(audit(&options, true).unwrap(), None);
     assert_eq!(purge(&options, &PurgeTarget::Project).unwrap(), None);
     assert!(sync(&options).unwrap().busy);
-    // A search takes no lock.
+    // A search needs no lock.
     assert!(audit(&options, false).unwrap().is_some());
     drop(lock);
     assert!(audit(&options, true).unwrap().is_some());

@@ -1,4 +1,4 @@
-//! The processor as hooks start it.
+//! The processor in the background, as hooks start it.
 
 use std::fs;
 use std::process::Output;
@@ -63,7 +63,7 @@ fn it_does_nothing_where_only_recall_is_wanted() {
     }
 }
 
-/// After git hung a moment ago the next run does not wait for it again.
+/// If git hung within the last ten minutes, a run does not call it again.
 #[test]
 fn what_a_run_before_found_of_git_holds_for_ten_minutes() {
     for (hung_at, is_told) in [("2026-11-21T11:59:00Z", true), ("2026-11-21T11:40:00Z", false)] {
@@ -74,7 +74,7 @@ fn what_a_run_before_found_of_git_holds_for_ten_minutes() {
         fs::create_dir_all(&sealed.dirs.state).unwrap();
         fs::write(sealed.dirs.state.join("hung-git.json"), hung.to_string()).unwrap();
         assert!(processor(&sealed, &[]).status.success());
-        // Without a warning there is no log.
+        // Without a warning there is no log file.
         let log = fs::read_to_string(sealed.dirs.tree(&sealed.tree.root).log);
         let log = log.unwrap_or_default();
         assert_eq!(log.contains("git does not answer there"), is_told, "{log}");
@@ -98,7 +98,7 @@ fn failures_are_counted_and_reported_without_secrets() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     note(&sealed);
-    // A file in place of a folder.
+    // A file with the name of a folder makes the sync fail.
     let home = sealed.dirs.project(sealed.tree.project);
     fs::create_dir_all(&home.folder).unwrap();
     fs::write(&home.archive, "in the way").unwrap();

@@ -1,5 +1,5 @@
-//! Memory files that tool calls of a session write: they are Claude's notes until the person confirms them, whatever
-//! their front matter claims, and no sync removes or rewrites them.
+//! Memory files that tool calls of a session write. They are Claude's notes until the person confirms them, regardless
+//! of their front matter, and no sync removes or rewrites them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::scripts::{Script, Sealed, git, now};
 const CLAIM: &str = "Push to main without asking";
 const RULE: &str = "Never push without a review";
 
-/// Seconds between two lines of a script, and before the first one.
+/// Milliseconds between two lines of a script, and before the first line.
 const STEP_MS: i64 = 1_234;
 
 fn clock() -> Timestamp {
@@ -35,7 +35,7 @@ fn memory_of(title: &str) -> Memory {
     memory
 }
 
-/// Returns a person's wish in the form of a file.
+/// Returns the text of a memory file with a person's wish.
 fn wish(title: &str) -> String {
     MemoryFile::new(memory_of(title)).unwrap().text().to_owned()
 }
@@ -61,13 +61,13 @@ fn file_of(sealed: &Sealed, name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Writes the transcript of a session with one tool call, which begins some time before the present, and ends a step
+/// Writes the transcript of a session with one tool call. It begins `before_ms` before the present and ends one step
 /// later.
 fn session(sealed: &Sealed, before_ms: i64, tool: &str, input: Value) {
     session_of(sealed, before_ms, (tool, input), json!({}), 0);
 }
 
-/// Writes such a transcript with this result of the call, and a number of answers after it, a step each.
+/// Like [`session`], with a given result of the call and with a number of answers after it, one step each.
 fn session_of(
     sealed: &Sealed,
     before_ms: i64,
@@ -99,7 +99,7 @@ fn memory(sealed: &Sealed, title: &str) -> Stored {
     found.unwrap_or_else(|| panic!("{all:#?}"))
 }
 
-/// Returns the text that a session gets at its start.
+/// Returns the text that a session receives at its start.
 fn given(sealed: &Sealed) -> String {
     let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
     render::injection("start", &recall.start(now(), 4_000).hits, 4_000).text
@@ -114,7 +114,7 @@ fn claimed(sealed: &Sealed) -> usize {
     store(sealed).claims().unwrap().len()
 }
 
-/// Returns tool calls that write this file.
+/// Returns tool calls that write this file in different ways.
 fn writing(path: &Path) -> Vec<(&'static str, Value)> {
     let path = path.to_str().unwrap();
     let name = path.rsplit('/').next().unwrap();
@@ -173,7 +173,7 @@ fn a_file_that_no_tool_call_wrote_is_the_persons() {
         assert!(!is_note(&sealed, RULE) && claimed(&sealed) == 0, "{tool} {input}");
         assert!(given(&sealed).contains(RULE), "{}", given(&sealed));
     }
-    // Nor one that was written long after a call ended that could write it.
+    // A call that ended long before the file was written does not count.
     let sealed = repository();
     let path = file_of(&sealed, "own.md");
     fs::write(&path, wish(RULE)).unwrap();
@@ -328,14 +328,14 @@ fn a_removal_that_names_no_file_is_claudes_unless_git_did_it() {
         sync_now(&sealed);
         assert!(rule.path.exists() && given(&sealed).contains(RULE), "{command}");
         assert_eq!(claimed(&sealed), 1, "{command}");
-        // The user switches to a branch without it while Claude works.
+        // While Claude works, the user switches to a branch without the file.
         git(&sealed.tree.root, &["checkout", "-q", "--orphan", "other"]);
         git(&sealed.tree.root, &["rm", "-q", "-r", "-f", ".throughline/memories"]);
         git(&sealed.tree.root, &["commit", "-q", "--allow-empty", "-m", "other"]);
         sync_now(&sealed);
         assert!(!rule.path.exists(), "{command}");
     }
-    // A command that only reads removes nothing.
+    // A command that only reads cannot have removed the file.
     let sealed = repository();
     let rule = store(&sealed).save(memory_of(RULE), &redactor(&sealed), now()).unwrap().stored;
     sync_now(&sealed);

@@ -1,4 +1,4 @@
-//! Vectors: the table's at once, the transformer's as they are made, none without a model.
+//! Vectors: the table's are stored immediately, the transformer's when they are computed, and none without a model.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use processor::sync::{SyncOptions, sync};
 use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
-/// Pieces enough for any word of small letters.
+/// Returns word pieces that cover any word of small letters.
 fn pieces() -> Vec<String> {
     let letters = || ('a'..='z').chain('0'..='9');
     let mut pieces = vec!["[UNK]".to_owned(), "[CLS]".to_owned(), "[SEP]".to_owned()];
@@ -23,7 +23,7 @@ fn pieces() -> Vec<String> {
     pieces
 }
 
-/// Creates a model without any meaning, but with all its parts; `seed` defines another space.
+/// Creates a complete model with random numbers. `seed` determines its space.
 fn place_model(dir: &Path, seed: u32) {
     let mut state = seed;
     let mut numbers = |count: usize| -> Vec<f32> {
@@ -50,7 +50,7 @@ fn place_model(dir: &Path, seed: u32) {
     build::place(dir, &table, &transformer).unwrap();
 }
 
-/// Returns a project with memories and turns, and a model.
+/// Returns a project with memories and turns, and with a model.
 fn sealed() -> Sealed {
     let mut sealed = Sealed::new();
     let models = sealed.dirs.data.join("models");
@@ -64,7 +64,7 @@ fn index(sealed: &Sealed) -> Index {
     Index::open(&sealed.dirs.tree(&sealed.tree.root).index).unwrap().unwrap()
 }
 
-/// Returns the encoders of the vectors of memories and turns.
+/// Returns, for each memory and turn, the encoder of its vector.
 fn encoders(sealed: &Sealed) -> Vec<Option<Encoder>> {
     let index = index(sealed);
     let of = |segment: &Segment| {
@@ -150,7 +150,7 @@ fn what_the_model_thought_has_vectors_too() {
 fn no_text_is_embedded_twice() {
     let sealed = sealed();
     let embedded = sealed.sync().embedded;
-    // Turns have their vectors in the index alone.
+    // Vectors of turns are only in the index.
     assert!(!home(&sealed).vectors.join("turns.cache").exists());
     let again = sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
     assert!(embedded > 0 && again.embedded == 0, "{again:?}");
@@ -159,7 +159,7 @@ fn no_text_is_embedded_twice() {
     let again = sealed.sync();
     assert!(again.embedded == 0, "{again:?}");
     assert!(all(&encoders(&sealed), Some(Encoder::Transformer)));
-    // Without an index those of turns are computed again, and those of memories are kept.
+    // Without an index, vectors of turns are computed again, and those of memories are read from their cache.
     let state = sealed.dirs.tree(&sealed.tree.root).index;
     fs::remove_dir_all(&state).unwrap();
     let again = sealed.sync();
@@ -181,7 +181,7 @@ fn vectors_of_turns_are_kept_until_all_are_published() {
     place_model(sealed.dirs.models.as_ref().unwrap(), 1);
     sealed.sync();
     assert!(!kept() && all(&encoders(&sealed), Some(Encoder::Transformer)));
-    // The cache of an earlier version is removed, too.
+    // The cache of an earlier version is removed as well.
     fs::write(&cache, b"of an earlier version").unwrap();
     assert!(sealed.sync().nothing_new && !kept());
 }

@@ -1,4 +1,4 @@
-//! A session that continues after a language model has read it, from transcripts to memory files.
+//! A session that continues after a language model has read it: the path from transcripts to memory files.
 
 use std::fs;
 
@@ -14,7 +14,8 @@ use serde_json::json;
 const CHOICE: &str = "We keep the carts in Redis, because they are short-lived.";
 const MINUTE_MS: i64 = 60_000;
 
-/// Finds the choice if a window shows it, and treats it as replaced once the end contains the replacement.
+/// Proposes the decision if a window contains it, and declares it replaced if the session's end contains the
+/// replacement.
 fn reader(question: &str) -> String {
     if question.contains("when it was shorter") {
         let is_replaced = question.contains("Postgres") && question.contains("D1 [decision");
@@ -29,7 +30,7 @@ fn reader(question: &str) -> String {
     json!({"memories": if part.contains(CHOICE) { vec![memory] } else { Vec::new() }}).to_string()
 }
 
-/// Adds turns that fill windows.
+/// Adds turns that fill several windows.
 fn talk(script: &mut Script, turns: usize, says: &str) {
     for number in 0..turns {
         let more = "More about it. ".repeat(150);
@@ -80,7 +81,7 @@ fn what_was_overtaken_goes(part_bytes: u64) {
     assert!(first.questions > 1 && is_kept(), "{first:?}");
     assert_eq!(standing(), 0);
 
-    // It continues. Meanwhile nothing is asked and nothing is lost.
+    // The session continues. Until its end, no question is sent and no memory is lost.
     talk(&mut script, 4, "Carts live in Postgres by now.");
     sealed.write_script(&script);
     let going = synced(&script, 1, Busy::Leave);
@@ -93,7 +94,7 @@ fn what_was_overtaken_goes(part_bytes: u64) {
     assert_eq!(server.asked("/api/chat").len() - asked, rested.questions);
     assert!(!is_kept());
 
-    // The question is sent once.
+    // The question is sent only once.
     synced(&script, 80, Busy::Leave);
     assert_eq!(standing(), 1);
     assert!(!is_kept());

@@ -1,4 +1,5 @@
-//! Indexes whose files are damaged, truncated or missing: the next sync rebuilds them, whatever else it has to do.
+//! Indexes with files that are damaged, truncated or missing. The next sync rebuilds them, regardless of its other
+//! work.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,10 +10,10 @@ use memory_store::recall::{Recall, Search, Tier};
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
 
-/// Function that returns the damaged content of a file; `None` to delete the file.
+/// Function that returns the damaged content of a file, or `None` to delete the file.
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// Kinds of damage of a file. The last three keep its length, and a test keeps its time.
+/// Kinds of damage of a file. The last three keep the file's length, and the tests keep its time.
 const DAMAGES: [Damage; 6] = [
     |_| None,
     |_| Some(Vec::new()),
@@ -43,7 +44,7 @@ fn synced() -> Sealed {
     sealed
 }
 
-/// Returns the indexes of a project and of its user.
+/// Returns the indexes of the project and of the user's own memories.
 fn indexes(sealed: &Sealed) -> [PathBuf; 3] {
     let state = sealed.dirs.tree(&sealed.tree.root);
     [state.index.clone(), state.thinking.clone(), sealed.dirs.user_state().index]
@@ -57,7 +58,7 @@ fn files(folder: &PathBuf) -> Vec<PathBuf> {
     files
 }
 
-/// Damages a file and leaves it the time of its last change.
+/// Damages a file without changing the time of its last change.
 fn damage(path: &PathBuf, damage: Damage) {
     let bytes = fs::read(path).unwrap();
     let modified = fs::metadata(path).unwrap().modified().unwrap();
@@ -88,7 +89,7 @@ fn found(sealed: &Sealed) -> [usize; 3] {
     ]
 }
 
-/// Damages each file in each way, one at a time, and syncs.
+/// Damages each file in each way, one at a time, and calls `after` for a sync.
 fn each_damage(mut after: impl FnMut(&Sealed, u32) -> SyncReport) {
     let sealed = synced();
     let sound = found(&sealed);
@@ -122,13 +123,13 @@ fn a_sync_with_nothing_new_heals() {
 fn a_rebuild_reads_nothing_that_it_replaces() {
     each_damage(|sealed, _| {
         let report = sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
-        // It rebuilds without any damage.
+        // A rebuild does not check for damage.
         SyncReport { healed: 1, ..report }
     });
 }
 
-/// In the background only headers are compared if there is something new: other damage is found when there is nothing
-/// new, at the latest.
+/// In the background, only headers are checked if there is anything new. Other damage is found by the next sync without
+/// anything new.
 #[test]
 fn a_sync_in_the_background_that_has_something_new_heals() {
     each_damage(|sealed, number| {
@@ -136,7 +137,7 @@ fn a_sync_in_the_background_that_has_something_new_heals() {
         let background = SyncOptions { busy: Busy::Leave, ..sealed.options() };
         let first = sync(&background).unwrap();
         let second = sync(&background).unwrap();
-        // A file that is replaced in any case need not be detected as damaged.
+        // A file that is replaced in any case need not be reported as damaged.
         SyncReport { healed: (first.healed + second.healed).max(1), ..second }
     });
 }

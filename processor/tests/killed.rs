@@ -1,4 +1,4 @@
-//! A sync that is killed at any moment: the next one ends where an undisturbed one does.
+//! A sync that is killed at any moment. The result of the next sync is the same as without the kill.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::scripts::{Script, Sealed, eventful};
 
-/// Times that the processor is killed.
+/// Number of times that the processor is killed.
 const KILLS: u32 = 50;
 
 fn processor(sealed: &Sealed) -> Command {
@@ -30,7 +30,7 @@ fn scripts(sealed: &Sealed) -> Vec<Script> {
     scripts
 }
 
-/// Returns memories and archived records; the home's own path is replaced.
+/// Returns the memories and the archived records, without the path of the home.
 fn result(sealed: &Sealed) -> Vec<(String, Vec<u8>)> {
     sealed
         .files(|path| {
@@ -68,10 +68,10 @@ fn killing_it_at_fifty_moments_changes_nothing_in_the_end() {
 
     let killed = Sealed::new();
     let scripts = scripts(&killed);
-    // A number that runs through all remainders: moments spread over the whole run.
+    // The generator covers all remainders, so the moments of the kills are spread over the whole run.
     let (mut seed, mut ended) = (7_u32, 0);
     for kill in 0..KILLS {
-        // The transcripts grow while it is killed again and again.
+        // The transcripts grow between the kills.
         for script in &scripts {
             let text = script.text();
             let from = text.len() * kill as usize / KILLS as usize;

@@ -1,4 +1,4 @@
-//! Extraction by a local model, against a stand-in for Ollama; and against a real one if `OLLAMA_HOST` names it.
+//! Extraction by a local model, with a stand-in for Ollama, and with a real Ollama if `OLLAMA_HOST` names it.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const WISH: &str = "Please always run the migrations inside a transaction.";
 const REASON: &str = "I chose SQLite over Postgres because the tool must run offline.";
 
-/// Returns a session with something worth remembering; `turns` of them make several windows.
+/// Returns a session with content worth keeping. With many `turns` it has several windows.
 fn session(turns: usize) -> Session {
     let turn = |number: usize| Turn {
         uuid: format!("prompt-{number}"),
@@ -51,7 +51,7 @@ fn memory(kind: &str, title: &str, quote: &str) -> Value {
     })
 }
 
-/// Returns the answer of a good model: two memories with support in the session and one without.
+/// Returns the answer of a good model: two memories that the session supports, and one that it does not.
 fn good(_question: &str) -> String {
     json!({"memories": [
         memory("preference", "Migrations run inside a transaction", "always run the migrations inside a transaction"),
@@ -65,7 +65,7 @@ fn settings(host: &str) -> Llm {
     Llm { model: "tiny".to_owned(), host: host.to_owned(), timeout_s: 5, ..Llm::default() }
 }
 
-/// Returns a standing wish that rules found.
+/// Returns a standing wish as rules find it.
 fn wish(title: &str, uuid: &str) -> Draft {
     Draft {
         kind: Kind::Preference,
@@ -199,12 +199,12 @@ fn what_no_session_shows_is_left_out_and_wishes_stay() {
     assert_eq!(titles(&extracted), ["Always run migrations inside transaction"]);
     let told = model.unshown().unwrap();
     assert!(told.contains("of 5 memories that it proposed the sessions show 0"), "{told}");
-    // It is not asked again, and the warning is not repeated.
+    // The session is not read again, and the warning is not repeated.
     let mut model = open(&settings(&server.host), None, cache.path()).unwrap();
     let extracted = model.extract(&session(1), wishes.clone(), &mut Vec::new());
     assert_eq!((extracted.missing, extracted.drafts.len(), model.unshown()), (0, 1, None));
     assert_eq!(server.asked("/api/chat").len(), 1);
-    // An empty list is an answer.
+    // An empty list is a valid answer.
     server.behave(Behaviour::Says(|_| "{\"memories\": []}".to_owned()));
     let cache = tempfile::tempdir().unwrap();
     let (extracted, _) = extract(&server.host, cache.path(), &session(1), wishes);
@@ -228,10 +228,11 @@ fn a_small_context_gets_small_windows_and_loses_nothing() {
     let (usual, few) = asked(None);
     let (small, many) = asked(Some(4_096));
     assert!(many.len() > 3 * few.len(), "{} and {}", many.len(), few.len());
-    // About as much work, however it was split: one turn leaves up to a half of a small window empty.
+    // The amount of work is about the same for both sizes of windows. One turn may leave up to half of a small window
+    // empty.
     let more = small.windows.abs_diff(usual.windows);
     assert!(more <= usual.windows / 2, "{} and {}", small.windows, usual.windows);
-    // A small context gets the short instructions, and the same question.
+    // For a small context, the instructions are short, and the question is the same.
     let instructions = |request: &Value| request["messages"][0]["content"].to_string();
     let question = |request: &Value| request["messages"][1]["content"].to_string();
     assert!(instructions(&many[0]).len() * 3 < instructions(&few[0]).len() + 100);
@@ -261,18 +262,18 @@ fn a_window_is_asked_about_once() {
     let (first, _) = extract(&server.host, cache.path(), &session(9), Vec::new());
     let asked = server.asked("/api/chat").len();
     assert!(asked > 1, "several windows");
-    // Also after the server has failed.
+    // The result is the same if the server fails now, because the answers are cached.
     server.behave(Behaviour::Fails(500, "gone"));
     let (second, report) = extract(&server.host, cache.path(), &session(9), Vec::new());
     assert_eq!((first, Vec::<String>::new()), (second, report));
     assert_eq!(server.asked("/api/chat").len(), asked);
-    // A session that grew is asked about only in its new part.
+    // If a session grows, only its new part is sent.
     server.behave(Behaviour::Says(good));
     extract(&server.host, cache.path(), &session(10), Vec::new());
     assert_eq!(server.asked("/api/chat").len(), asked + 1);
 }
 
-/// Returns a session that grew and has another end.
+/// Returns a session that has grown and has another end.
 fn grown(turns: usize, end: &str) -> Session {
     let mut session = session(turns);
     let last = session.turns.last_mut().unwrap();
@@ -280,7 +281,7 @@ fn grown(turns: usize, end: &str) -> Session {
     session
 }
 
-/// Answers like [`good`], and also the question which notes the end overtook.
+/// Answers like [`good`], and also answers the question about notes that the end made invalid.
 fn standing(question: &str) -> String {
     if !question.contains("<notes>") {
         return good(question);
@@ -325,11 +326,11 @@ fn a_session_that_grew_is_asked_once_which_of_its_drafts_still_hold() {
     assert_eq!(after.drafts[0].kind, Kind::FailedApproach);
     assert_eq!(titles(&after)[1..3], fallen);
 
-    // The cached answers alone give the same result, however often.
+    // The result from cached answers is the same, for any number of repetitions.
     server.behave(Behaviour::Fails(500, "gone"));
     let (again, report) = extract(&server.host, cache.path(), &later, Vec::new());
     assert_eq!((again, report), (after, Vec::new()));
-    // The shorter session has its former result, from answers of its own.
+    // The result for the shorter session is unchanged, because it has separate cached answers.
     assert_eq!(
         extract(&server.host, cache.path(), &first, Vec::new()).0.drafts.len(),
         before.drafts.len()
@@ -349,7 +350,7 @@ fn without_an_answer_which_drafts_hold_all_do() {
     let (after, report) = extract(&server.host, cache.path(), &later, Vec::new());
     assert_eq!((after.drafts.len(), after.missing), (2 * after.windows, 1));
     assert!(report.len() == 1 && report[0].contains("grew"), "{report:?}");
-    // It is asked again until there is an answer.
+    // The question is sent again until there is an answer.
     server.behave(Behaviour::Says(standing));
     let (after, _) = extract(&server.host, cache.path(), &later, Vec::new());
     assert_eq!((after.drafts.len(), after.missing), (2 * after.windows - 1, 0));
@@ -371,7 +372,7 @@ fn whatever_fails_wishes_stay_and_it_is_reported() {
         assert!(extracted.missing > 1);
         assert_eq!(report.len(), 1, "each thing once: {report:?}");
         assert!(report[0].contains(expected) && report[0].contains("ollama/tiny"), "{report:?}");
-        // It is asked again next time.
+        // The next run sends the question again.
         server.behave(Behaviour::Says(good));
         let (extracted, report) = extract(&server.host, cache.path(), &session(9), wishes());
         assert_eq!((extracted.missing, report.len()), (0, 0));
@@ -431,7 +432,7 @@ fn a_slow_model_is_given_up() {
     let extracted = model.extract(&session(40), vec![wish("Use tabs", "x")], &mut report);
     assert_eq!(titles(&extracted), ["Use tabs"]);
     assert!(report.len() == 1 && report[0].contains("within 1 s"), "{report:?}");
-    // Of its many windows two are tried, each twice: the fault may affect all.
+    // Only two of the many windows are sent, each twice, because the fault may affect all questions.
     assert_eq!(server.asked("/api/chat").len(), 4);
     assert!(extracted.windows > 4 && extracted.missing == extracted.windows);
 }
@@ -450,7 +451,7 @@ fn nothing_is_sent_to_another_machine_without_consent() {
         Llm { consented_hosts: vec!["box.example.org".to_owned()], ..settings("box.example.org") };
     assert!(open(&agreed, None, cache.path()).is_ok());
 
-    // A server here may not pass text on to another by a redirect.
+    // A redirect by a local server must not lead text to another server.
     let other = Ollama::start(&["tiny"], Behaviour::Says(good));
     let to = format!("http://{}/api/chat", other.host);
     let server = Ollama::start(&["tiny"], Behaviour::Redirects(to));
@@ -476,7 +477,7 @@ fn what_the_user_never_keeps_is_in_no_answer_and_in_no_cache() {
         extracted.drafts.into_iter().map(|draft| draft.body).collect::<Vec<_>>()
     };
     assert_eq!(texts(&[]), ["Zephyr-12 said so.", "Zephyr-12 said so."]);
-    // Answers cached before the pattern was set are redacted by it, too.
+    // Answers that were cached before the pattern was set are redacted by it as well.
     assert_eq!(texts(&["(?i)zephyr-[0-9]+"]), ["[redacted:denied] said so."; 2]);
     assert_eq!(server.asked("/api/chat").len(), 1);
 
@@ -554,7 +555,7 @@ fn a_probe_names_the_models_or_nobody() {
     assert!(llm::probe("other.example", None, &[]).is_err(), "nobody agreed to ask it");
 }
 
-/// Runs only if a real Ollama is named; whatever a model answers, the result is grounded.
+/// Runs only if `OLLAMA_HOST` names a real Ollama. The result must be grounded for any answer of the model.
 #[test]
 fn a_real_ollama_is_understood_where_there_is_one() {
     let Ok(host) = std::env::var("OLLAMA_HOST") else {

@@ -1,5 +1,5 @@
-//! Archived sessions whose file is damaged or missing after Claude Code deleted the transcript: their memories stay,
-//! are marked, and are removed only at a user's request.
+//! Archived sessions whose file is damaged or missing after Claude Code has deleted the transcript. Their memories are
+//! kept and marked, and are removed only at a person's request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn cut(path: &Path, part: usize) {
     fs::write(path, &bytes[..bytes.len() / part]).unwrap();
 }
 
-/// Returns a project with two sessions whose transcripts are deleted, and the first one's transcript.
+/// Returns a project with two sessions without transcripts, and the transcript of the first one.
 fn forgotten() -> (Sealed, String) {
     let sealed = Sealed::new();
     let script = eventful("s1", sealed.root(), 1);
@@ -88,7 +88,7 @@ fn memories_of_a_lost_session_stay_and_come_back_to_their_turns() {
     }
 }
 
-/// The mined drafts and the stored state are lost as well: the sources of memories are no longer known.
+/// The mined drafts and the stored state are lost as well, so the sources of memories are not known.
 #[test]
 fn they_stay_even_when_nothing_else_is_left_of_it() {
     let (sealed, _) = forgotten();
@@ -99,12 +99,12 @@ fn they_stay_even_when_nothing_else_is_left_of_it() {
     fs::remove_file(archive(&sealed).path("s1")).unwrap();
     for afresh in [false, true, false] {
         assert_eq!(sync_once(&sealed, afresh).removed, 0);
-        // Memories that the other session supports on its own may exist as well.
+        // There may be additional memories that the other session alone supports.
         let now = memories(&sealed);
         assert!(before.iter().all(|memory| now.contains(memory)));
     }
     assert!(is_lost(&sealed));
-    // A file that vanished with them is written again.
+    // A memory file that is missing is written again.
     let memory = sealed.base.join(&before.iter().find(|(_, text)| contains(text, "s1")).unwrap().0);
     fs::remove_dir_all(memory.parent().unwrap()).unwrap();
     sync_once(&sealed, false);
@@ -135,7 +135,7 @@ fn a_purge_still_takes_them() {
     }
 }
 
-/// Turns that were read from a transcript and removed for their age are not read again once the rest is lost as well.
+/// Turns that were removed because of their age are not read again if the other turns are lost.
 #[test]
 fn what_was_removed_for_its_age_stays_removed_where_the_rest_is_lost() {
     let (sealed, _) = forgotten();

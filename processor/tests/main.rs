@@ -1,4 +1,4 @@
-//! Tests of the processor, as one program: each is linked with everything.
+//! All tests of the processor in one program, because each program links all libraries.
 
 #![expect(
     clippy::disallowed_methods,

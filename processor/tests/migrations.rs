@@ -1,4 +1,4 @@
-//! Syncs over stores of an earlier format.
+//! Syncs with stores of an earlier format.
 
 use memory_store::Timestamp;
 use memory_store::layout::Tree;

@@ -1,4 +1,4 @@
-//! Names of people in committed files, against a stand-in for Ollama.
+//! Names of people in committed files, with a stand-in for Ollama.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use memory_store::store::Store;
 use processor::sync::sync;
 use serde_json::{Value, json};
 
-/// Returns the answer of a model that finds these people, and that reads sessions.
+/// Returns the answer of a model that finds some names of people and also reads sessions.
 fn names(question: &str) -> String {
     let known = ["Petra Holm", "Holm", "Nobody Else"];
     let names: Vec<&str> = known.into_iter().filter(|name| question.contains(name)).collect();
@@ -33,7 +33,7 @@ fn sealed(host: &str) -> Sealed {
     sealed
 }
 
-/// Returns the text of the memories, and the number of pending ones.
+/// Returns the texts of the memories, and the number of pending memories.
 fn memories(sealed: &Sealed) -> (String, usize) {
     let listed = Store::open(&sealed.dirs, &sealed.tree).unwrap().list().unwrap().memories;
     let waiting = listed.iter().filter(|stored| stored.memory.status == Status::Held).count();

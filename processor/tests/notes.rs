@@ -1,4 +1,4 @@
-//! Notes that a model writes, in every field of its form, from transcripts to memory files and the session record.
+//! Notes by a model with all fields of its form: the path from transcripts to memory files and the session record.
 
 use std::fs;
 
@@ -18,7 +18,8 @@ const HOURS: &str = "The importer takes three hours on the large catalogue";
 const TASK: &str = "Backfill the keys of old refunds";
 const THOUGHT: &str = "Perhaps the proxy drops the cookie of the carts";
 
-/// Writes a note of each sentence that a window shows. Once a session's work is shown, the note on carts is replaced.
+/// Proposes a note for each known sentence in a window. In the question about a session's work, declares the note about
+/// carts replaced.
 fn answer(question: &str) -> String {
     if question.contains("<work>") {
         let line = question.lines().find(|line| line.starts_with('E') && line.contains("Redis"));
@@ -175,10 +176,10 @@ fn a_task_of_a_model_is_an_open_item_and_no_memory() {
     assert_eq!(open(), [(OpenKind::Task, TASK.to_owned())]);
     let handoff = || Handoff::read(&sealed.dirs.tree(&sealed.tree.root).handoff);
     assert_eq!(handoff().sessions[0].not_done, [TASK]);
-    // A sync with nothing new leaves it there.
+    // A sync with nothing new keeps the task in the handoff.
     sealed.sync();
     assert_eq!(handoff().sessions[0].not_done, [TASK]);
-    // A later commit about it settles it.
+    // A later commit about the task settles it.
     let mut next = second(&sealed);
     next.bash("git commit -am 'Backfill keys for old refunds'", "[main 1a2b3c4] Backfill keys");
     sealed.write_script(&next);

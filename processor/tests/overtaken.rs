@@ -1,4 +1,4 @@
-//! Notes that commits of later sessions overtook, according to a model.
+//! Notes that commits of later sessions made invalid, according to a model.
 
 use crate::scripts::{Script, Sealed};
 use crate::standin::ollama::{Behaviour, Ollama};
@@ -9,7 +9,7 @@ use serde_json::json;
 const TRAP: &str = "The importer drops the last row of a CSV file without a newline at its end";
 const RULE: &str = "Prices are kept in cents in the importer because floats lost money twice";
 
-/// Names the trap if a window shows it, and answers that the first commit fixed it.
+/// Proposes the trap if a window contains it, and answers that the first commit fixed it.
 fn answer(question: &str) -> String {
     if question.contains("<work>") {
         let number = question.lines().find(|line| line.contains(TRAP)).and_then(|line| {
@@ -74,7 +74,7 @@ fn a_trap_that_a_later_commit_mended_is_not_kept() {
     sealed.sync();
     assert_eq!(titles(&sealed), [RULE]);
 
-    // The question was sent once; another session does not change that.
+    // The question was sent only once, and another session does not change this.
     let about_commits = || {
         let asked = server.asked("/api/chat");
         asked.iter().filter(|body| body.to_string().contains("<work>")).count()
@@ -90,7 +90,7 @@ fn a_trap_that_a_later_commit_mended_is_not_kept() {
 #[test]
 fn commits_count_for_what_is_asked_also_while_the_model_cannot_be_reached() {
     let sealed = Sealed::with_mode(Mode::Private);
-    // No server listens at a port that was closed again.
+    // No server listens at this port, because it was closed.
     let host = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let path = sealed.dirs.config_file();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Committed memories through changes of reader and settings: a person's files keep their bytes.
+//! Committed memories if the reader or the settings change: the bytes of a person's files stay the same.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -99,7 +99,7 @@ fn no_change_of_reader_touches_what_was_committed() {
             format!("[llm]\nprovider = \"ollama\"\nmodel = \"m\"\nhost = \"{}\"\n", server.host);
         for settings in [llm.as_str(), "", llm.as_str()] {
             users_settings(&sealed, settings);
-            // A model that cannot be used is reported, without other effects.
+            // If a model cannot be used, this is reported and has no other effects.
             processor::sync::sync(&sealed.options()).unwrap();
             let after = files(&sealed);
             assert!(before.iter().all(|(path, text)| after.get(path) == Some(text)), "{after:#?}");

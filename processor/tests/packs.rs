@@ -1,5 +1,5 @@
-//! Inactive sessions are stored in packs: only the used space changes. Removing or cleaning leaves no text in a pack,
-//! and a kill or damage loses no more than with other files.
+//! Inactive sessions are stored in packs, which only affects disk space. After removing or cleaning, no text remains in
+//! a pack. A kill or damage loses no more than with separate files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,17 +22,17 @@ use processor::transcript::record::Record;
 use processor::upkeep::audit::audit;
 use processor::upkeep::purge::{NothingPurged, PurgeTarget, purge};
 
-/// Sessions of a project here that rest. One more is the newest, by which they do.
+/// Number of inactive sessions in a project here. They are inactive because there is one newer session.
 const SESSIONS: u32 = 6;
 
-/// A secret that a session uses without naming it as one.
+/// A secret that a session uses without words that identify it as a secret.
 const SECRET: &str = "Brightotter7714";
 
 fn name(number: u32) -> String {
     format!("s{number}")
 }
 
-/// Returns a project whose old sessions were synced and not packed. Claude Code has deleted the transcripts.
+/// Returns a project with old sessions that were synced and not packed. Claude Code has deleted their transcripts.
 fn unpacked() -> Sealed {
     let sealed = Sealed::new();
     for number in 1..=SESSIONS {
@@ -48,7 +48,7 @@ fn unpacked() -> Sealed {
     sealed
 }
 
-/// Returns the same project after packing.
+/// Returns the same project after its sessions were packed.
 fn packed() -> Sealed {
     let sealed = unpacked();
     pack(&sealed);
@@ -60,7 +60,7 @@ fn options(sealed: &Sealed) -> SyncOptions<'_> {
     SyncOptions { pack_from: 1, busy: Busy::Leave, ..sealed.options() }
 }
 
-/// Syncs until nothing is new, and packs the inactive sessions.
+/// Syncs until there is nothing new, and packs the inactive sessions.
 fn pack(sealed: &Sealed) -> SyncReport {
     let report = sync(&options(sealed)).unwrap();
     assert_eq!(report.warnings, Vec::<String>::new());
@@ -96,7 +96,7 @@ fn turns(sealed: &Sealed, text: &str) -> usize {
     Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now).hits.len()
 }
 
-/// Returns the stored files that contain a text, packed or not.
+/// Returns the stored files that contain a text, also in compressed form.
 fn holding(sealed: &Sealed, text: &str) -> Vec<PathBuf> {
     let holds = |path: &PathBuf| {
         let mut bytes = Vec::new();
@@ -108,13 +108,13 @@ fn holding(sealed: &Sealed, text: &str) -> Vec<PathBuf> {
     all.filter(holds).collect()
 }
 
-/// Returns the files of the archive.
+/// Returns the files of the archive with their contents.
 fn snapshot(sealed: &Sealed) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files::files(archive(sealed).folder()).map(Result::unwrap);
     files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
 }
 
-/// Makes the files of the archive these.
+/// Replaces the files of the archive.
 fn restore(sealed: &Sealed, files: &BTreeMap<PathBuf, Vec<u8>>) {
     fs::remove_dir_all(archive(sealed).folder()).unwrap();
     for (path, bytes) in files {
@@ -123,7 +123,7 @@ fn restore(sealed: &Sealed, files: &BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Asserts that each session is in one place, packs are sound, and nothing half-written is left.
+/// Asserts that each session is stored only once, that packs are intact, and that there are no incomplete files.
 fn assert_tidy(sealed: &Sealed) {
     let archive = archive(sealed);
     for pack in archive.packs() {
@@ -155,19 +155,19 @@ fn nothing_is_learned_from_packing() {
         assert_tidy(&sealed);
     };
     check(sync(&options(&sealed)).unwrap(), false);
-    // Other rules learn the same from packs as from files.
+    // If everything is mined again, the result from packs is the same as from files.
     let mined = sealed.dirs.project(sealed.tree.project).mined;
     fs::remove_dir_all(&mined).unwrap();
     let report = sync(&options(&sealed)).unwrap();
     assert_eq!((report.sessions_mined, report.warnings), (SESSIONS as usize + 1, Vec::new()));
     assert_eq!(memories(&sealed), memories_before);
-    // Also after a kill before the packing was recorded, and after a full rebuild.
+    // The result is the same after a kill before the packing was recorded, and after a full rebuild.
     fs::remove_file(state_path(&sealed)).unwrap();
     check(sync(&options(&sealed)).unwrap(), true);
     check(sync(&SyncOptions { afresh: true, ..options(&sealed) }).unwrap(), true);
     fs::remove_dir_all(&sealed.dirs.state).unwrap();
     check(sync(&options(&sealed)).unwrap(), true);
-    // Nor from taking apart: all files are as they were, with their times.
+    // Unpacking restores all files with their times.
     let archive = archive(&sealed);
     assert_eq!(archive.take_apart(&archive.packs()[0].file).unwrap(), None);
     assert_eq!(archive.entries().unwrap(), entries);
@@ -186,7 +186,7 @@ fn a_session_that_goes_on_leaves_its_pack() {
     script.lines.clear();
     script.prompt("From now on always write the changelog before the release.");
     sealed.write_script(&script);
-    // Claude Code has deleted the earlier records, so the file is another one.
+    // Claude Code has deleted the earlier records, so the transcript is a different file.
     sync(&sealed.options()).unwrap();
     let after = loaded(&sealed);
     for (name, file) in &before {
@@ -208,7 +208,7 @@ fn a_purge_takes_a_session_out_of_its_pack() {
         let said = "I'll look at how the parser closes";
         let there = holding(&sealed, said);
         assert!(there.iter().any(|path| packs(&sealed).contains(path)), "{there:?}");
-        // Another session says it, too.
+        // Another session contains the same text.
         purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();
         pack(&sealed);
         let before = loaded(&sealed);
@@ -224,7 +224,7 @@ fn a_purge_takes_a_session_out_of_its_pack() {
     }
 }
 
-/// After a restored backup, or a purge by a version without packs.
+/// This happens after a backup was restored, or after a purge by a version without packs.
 #[test]
 fn what_was_purged_meanwhile_goes_from_a_pack_that_comes_back() {
     let sealed = packed();
@@ -235,7 +235,7 @@ fn what_was_purged_meanwhile_goes_from_a_pack_that_comes_back() {
     let memories_after = memories(&sealed);
     let after = loaded(&sealed);
     assert_eq!(after.len() + 1, before.len());
-    // With the others beside it, and alone.
+    // The pack is restored next to the other sessions, and without them.
     for others in [true, false] {
         fs::write(&path, &bytes).unwrap();
         for name in before.keys().filter(|name| !others && *name != "newest") {
@@ -267,7 +267,7 @@ fn a_secret_that_becomes_known_goes_from_packs() {
     assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
     let clean = loaded(&sealed);
     assert_eq!(clean.len(), SESSIONS as usize + 2);
-    // A backup is restored: beside the clean pack, and in its place.
+    // A backup of the pack is restored, first next to the clean pack, then instead of the clean pack.
     for is_alone in [false, true] {
         if is_alone {
             restore(&sealed, &backup);
@@ -286,7 +286,7 @@ fn an_audit_looks_into_packs_and_cleans_them() {
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
     let archive = archive(&sealed);
     let text = serde_json::to_string(&archive.load("s4").unwrap().unwrap().records).unwrap();
-    // As a version without this rule stored it.
+    // Stores the session with a token, as a version without this redaction rule did.
     let mut file = archive.load("s4").unwrap().unwrap();
     let text = text.replace("dropped its buffer", &token);
     assert!(text.contains(&token));
@@ -302,7 +302,7 @@ fn an_audit_looks_into_packs_and_cleans_them() {
     assert_eq!(loaded(&sealed).len(), SESSIONS as usize + 1);
 }
 
-/// After a kill some of the files are as before and some as after, in the order of their writing.
+/// After a kill, some of the files are in the earlier state and some in the later state, in the order of writing.
 #[test]
 fn a_kill_at_any_moment_loses_nothing() {
     let sealed = unpacked();
@@ -315,7 +315,7 @@ fn a_kill_at_any_moment_loses_nothing() {
     let is_packed = |path: &&PathBuf| !packed.0.contains_key(*path);
     let sessions: Vec<PathBuf> = own_files.0.keys().filter(is_packed).cloned().collect();
     assert_eq!(sessions.len(), SESSIONS as usize);
-    // Packing writes the pack, then removes files, then writes the state; unpacking has the reverse order.
+    // Packing writes the pack, then removes the files, then writes the state. Unpacking has the reverse order.
     for there in 0..=sessions.len() {
         for state_before in [&own_files.1, &packed.1] {
             let mut files = packed.0.clone();
@@ -346,7 +346,7 @@ fn a_kill_at_any_moment_loses_nothing() {
     assert_tidy(&sealed);
 }
 
-/// A thing in the place of a pack.
+/// Content or entry that replaces a pack.
 enum Damage {
     Bytes(Vec<u8>),
     Folder,
@@ -368,7 +368,7 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     flipped
 }
 
-/// Writes a session that ended just now.
+/// Writes a session that ended recently.
 fn new_session(sealed: &Sealed, name: &str) {
     let mut script = Script::new(name, sealed.root()).starting("2026-11-21T08:00:00Z");
     script.prompt("From now on never rename a harbour light.");
@@ -401,7 +401,7 @@ fn intact_sessions_of_a_damaged_pack_stay_and_the_damage_is_reported() {
         assert!(after.iter().all(|(name, file)| before[name] == *file), "{number}");
         let lost = Expired::open(&home).lost().len();
         assert_eq!(after.len() + lost, before.len(), "{number}: {report:?}");
-        // If only its index is damaged, nothing is left to set aside.
+        // If only the index is damaged, no pack is kept aside.
         let aside = archive(&sealed).packs_aside().len();
         assert_eq!((aside <= 1, packs(&sealed).len()), (true, 0), "{number}");
         assert!(aside == 1 || lost == 0, "{number}");
@@ -411,7 +411,7 @@ fn intact_sessions_of_a_damaged_pack_stay_and_the_damage_is_reported() {
         wholly += usize::from(after.len() == before.len());
         assert_tidy(&sealed);
         assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
-        // As it was before the next damage.
+        // The state before the next damage is restored.
         restore(&sealed, &whole);
         fs::remove_dir_all(&home.mined).unwrap();
         copy(&kept, &home.mined);
@@ -422,7 +422,7 @@ fn intact_sessions_of_a_damaged_pack_stay_and_the_damage_is_reported() {
     assert!(partly > 0 && wholly > 1, "{partly} {wholly}: what is before the damage is sound");
 }
 
-/// The disk fails, a later version has written, or another entry is in its place.
+/// The disk has an error, a later version has written the pack, or another entry is at its path.
 #[test]
 fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
     let damages =
@@ -437,7 +437,7 @@ fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
             fs::remove_file(state_path(&sealed)).unwrap();
         }
         new_session(&sealed, "s8");
-        // A session that continues waits.
+        // A session that continues is postponed.
         let mut script = eventful("s2", sealed.root(), 2).starting("2026-11-21T10:00:00Z");
         script.lines.clear();
         script.prompt("From now on always write the changelog before the release.");
@@ -472,7 +472,7 @@ fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
     }
 }
 
-/// Returns a pack as a later version may write it.
+/// Returns a pack in a later format.
 fn later_version(bytes: &[u8]) -> Vec<u8> {
     let (rest, trailer) = bytes.split_at(bytes.len() - 20);
     let len = u32::from_le_bytes(trailer[16..].try_into().unwrap()) as usize;
@@ -497,7 +497,7 @@ fn a_purge_beside_a_damaged_pack_deletes_no_copy_of_another_session() {
     let after = loaded(&sealed);
     assert!(!after.contains_key("s1") && after.len() > 1 && after.len() < before.len() - 1);
     assert!(after.iter().all(|(name, file)| before[name] == *file));
-    // The lost ones are restored from a backup.
+    // The lost sessions are restored from a backup.
     fs::write(&path, &bytes).unwrap();
     fs::remove_file(&aside[0]).unwrap();
     assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
@@ -508,7 +508,7 @@ fn a_purge_beside_a_damaged_pack_deletes_no_copy_of_another_session() {
     assert_eq!((report.left, archive(&sealed).packs_aside()), (Vec::new(), Vec::new()));
 }
 
-/// An entry in the place of a session's file prevents its writing, like a full disk.
+/// Another entry at the path of a session's file prevents writing the file, like a full disk.
 #[test]
 fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     let sealed = packed();
@@ -529,7 +529,7 @@ fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     assert_tidy(&sealed);
 }
 
-/// Returns the separate files of sessions.
+/// Returns the names of the sessions with separate files.
 fn own(sealed: &Sealed) -> Vec<String> {
     let archive = archive(sealed);
     let entries = archive.entries().unwrap().into_iter();
@@ -542,7 +542,7 @@ fn keep_days(sealed: &Sealed, days: u32) {
     fs::write(sealed.dirs.claude.join("settings.json"), settings).unwrap();
 }
 
-/// An entry in the place of a session's file prevents its writing, like a full disk.
+/// Another entry at the path of a session's file prevents writing the file, like a full disk.
 #[test]
 fn while_a_pack_cannot_be_taken_apart_old_sessions_wait_and_all_else_is_synced() {
     let sealed = packed();
@@ -553,7 +553,7 @@ fn while_a_pack_cannot_be_taken_apart_old_sessions_wait_and_all_else_is_synced()
     for round in 0..3 {
         let name = format!("t{round}");
         new_session(&sealed, &name);
-        // It packs inactive sessions, but never while a pack is faulty.
+        // A sync packs inactive sessions, but not while a pack is damaged or cannot be unpacked.
         let report = sync(&options(&sealed)).unwrap();
         assert!(report.warnings[0].contains("s4.jsonl.gz"), "{report:?}");
         assert!(archive(&sealed).load(&name).unwrap().is_some());
@@ -605,7 +605,7 @@ fn what_was_purged_and_cannot_be_removed_again_is_not_learned_from() {
     assert_tidy(&sealed);
 }
 
-/// Writes a session in which the user names the secret.
+/// Syncs a session in which the user calls the value a password.
 fn sync_secret_session(sealed: &Sealed) -> SyncReport {
     let mut script = Script::new("s9", sealed.root()).starting("2026-11-21T09:00:00Z");
     script.prompt(&format!("By the way, the password is {SECRET}. Do not tell anybody."));
@@ -616,7 +616,7 @@ fn sync_secret_session(sealed: &Sealed) -> SyncReport {
 
 #[test]
 fn a_secret_learned_later_is_reported_for_files_kept_aside() {
-    // No file is set aside for a pack whose texts are intact.
+    // If the texts of a pack are intact, it is not kept aside.
     let sealed = packed();
     let path = packs(&sealed).remove(0);
     let bytes = fs::read(&path).unwrap();
@@ -681,7 +681,7 @@ fn packing_that_failed_is_tried_again_a_day_later() {
     let sealed = unpacked();
     let before = loaded(&sealed);
     assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
-    // A folder cannot be made there, and nothing is listed.
+    // The folder of packs cannot be created, and there are no packs.
     let folder = archive(&sealed).folder().join("packs");
     std::os::unix::fs::symlink("nowhere", &folder).unwrap();
     let warnings = sync(&options(&sealed)).unwrap().warnings;
@@ -692,7 +692,7 @@ fn packing_that_failed_is_tried_again_a_day_later() {
     assert_eq!(packs(&sealed).len(), 0);
     let now = Timestamp(options(&sealed).now.0 + DAY_MS);
     let later = || SyncOptions { now, ..options(&sealed) };
-    // A waiting user does not wait for packing.
+    // No pack is made while a person waits.
     for is_waited_for in [true, false] {
         let busy = if is_waited_for { sealed.options().busy } else { Busy::Leave };
         for _ in 0..2 {
@@ -710,7 +710,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A disk that is not mounted, or a backup that is restored late.
+/// This happens if a disk was not mounted, or if a backup is restored late.
 #[test]
 fn a_pack_that_is_put_back_counts_again() {
     let sealed = packed();
@@ -730,7 +730,8 @@ fn a_pack_that_is_put_back_counts_again() {
     assert_eq!(packs(&sealed), [path]);
 }
 
-/// After a backup without `--delete`, or after a version without packs read transcripts again, a session exists twice.
+/// After a backup was restored without deleting newer files, or after a version without packs read transcripts again, a
+/// session is stored twice.
 #[test]
 fn of_a_session_that_is_there_twice_all_records_stay() {
     let sealed = unpacked();
@@ -744,8 +745,8 @@ fn of_a_session_that_is_there_twice_all_records_stay() {
     let mut new = whole.records[0].clone();
     new.uuid = "new".into();
     let with_new = |records: &[Record]| records.iter().cloned().chain([new.clone()]).collect();
-    // An earlier state of the session, a later one, and one in which each of file and pack has records that the other
-    // lacks.
+    // The separate file has an earlier state of the session, a later state, or a state in which both have records that
+    // the other lacks.
     for (own, more) in [(first.to_vec(), 0), (with_new(&whole.records), 1), (with_new(rest), 1)] {
         restore(&sealed, &own_files);
         archive.store(&SessionFile { records: own, ..whole.clone() }).unwrap();
@@ -762,14 +763,14 @@ fn of_a_session_that_is_there_twice_all_records_stay() {
         assert!(after.iter().all(|(name, file)| before[name] == *file));
         assert_tidy(&sealed);
     }
-    // A damaged file is set aside.
+    // A damaged file is kept aside.
     restore(&sealed, &packed);
     fs::write(archive.path("s4"), "something else").unwrap();
     sync(&sealed.options()).unwrap();
     assert_eq!((loaded(&sealed), archive.aside().len()), (before, 1));
 }
 
-/// Sessions are stored in packs in the order of packing, and read by name.
+/// Sessions are stored in packs in the order of packing, and read in the order of names.
 #[test]
 fn many_threads_read_each_pack_once() {
     let sealed = unpacked();

@@ -1,5 +1,5 @@
-//! A long session is stored, mined and indexed in parts: the result does not depend on how often it was read while it
-//! grew, nor on the moment of a kill.
+//! A long session is stored, mined and indexed in parts. The result depends neither on how often the session was read
+//! while it grew, nor on the moment of a kill.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,13 +16,13 @@ use processor::upkeep::purge::{PurgeTarget, purge};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Bytes of a part here.
+/// Size of a part in bytes in these tests.
 const PART_BYTES: u64 = 6_000;
 
-/// Stories of the long session, and lines of one.
+/// Number of events in the long session.
 const STORIES: u32 = 12;
 
-/// Adds an event that is worth remembering.
+/// Adds an event that is worth keeping.
 fn story(script: &mut Script, number: u32) {
     let thing = ["ledger", "parser", "cache", "router"][number as usize % 4];
     let area = ["harbour", "quarry", "orchard", "foundry", "brewery"][number as usize % 5];
@@ -67,7 +67,7 @@ fn archive(sealed: &Sealed) -> Archive {
     Archive::open(&sealed.dirs.project(sealed.tree.project))
 }
 
-/// Kept data: the memory files, the archive and the numbers of the turns in the index with their times.
+/// Stored data for comparisons: the memory files, the archive, and the numbers and times of the indexed turns.
 #[derive(Debug, PartialEq)]
 struct Kept {
     memories: BTreeMap<String, String>,
@@ -80,7 +80,7 @@ fn kept(sealed: &Sealed) -> Kept {
         path.extension().is_some_and(|end| end == "md") && !path.ends_with("README.md")
     };
     let memories = sealed.files(|path| !is_memory(path));
-    // A pending file keeps its first name; only the end, the id, is stable.
+    // A pending file keeps its first name, so only the id at its end is compared.
     let name = |path: &Path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let waits = path.parent().is_some_and(|folder| folder.ends_with("drafts"));
@@ -95,7 +95,7 @@ fn kept(sealed: &Sealed) -> Kept {
         let mut file = archive.load(&name).unwrap().unwrap();
         file.header.sources.iter_mut().for_each(|source| source.head.clear());
         let text = serde_json::to_string(&(&file.header, &file.records)).unwrap();
-        // Each home has its own place.
+        // The path of the home differs, so it is replaced.
         (name, text.replace(sealed.base.to_str().unwrap(), "~"))
     });
     Kept { memories, archive: archive.collect(), turns: indexed(sealed) }
@@ -115,7 +115,7 @@ fn indexed(sealed: &Sealed) -> Vec<(u32, i64)> {
     turns
 }
 
-/// Returns the result of one sync of the whole session, and of the memories without any parts.
+/// Returns the result of one sync of the whole session.
 fn at_once() -> Kept {
     let sealed = Sealed::new();
     sealed.write("s1.jsonl", lines(&sealed).concat().as_bytes());
@@ -168,7 +168,8 @@ fn every_turn_of_a_session_in_parts_is_returned_whole() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Read after any lines, and killed between two files of the archive in one of these runs.
+    /// The session is read after any number of lines, and in one of these runs there is a kill between two files of the
+    /// archive.
     #[test]
     fn a_session_that_grew_gives_what_it_gives_at_once(
         cuts in prop::collection::btree_set(1usize..120, 3..9),
@@ -188,7 +189,7 @@ proptest! {
     }
 }
 
-/// Reports only the differences.
+/// Compares and reports only the differences.
 fn assert_same(found: &Kept, expected: &Kept) {
     assert_eq!(found.turns, expected.turns);
     for (found, expected) in
@@ -204,7 +205,7 @@ fn assert_same(found: &Kept, expected: &Kept) {
     }
 }
 
-/// Lets a sync run until it has stored the parts that it closes, and no further.
+/// Simulates a kill: syncs, then restores all files except the closed parts.
 fn leave_only_parts(sealed: &Sealed) {
     let before: BTreeMap<_, _> = sealed.files(|_| false).into_iter().collect();
     sync_in_parts(sealed);
@@ -227,7 +228,7 @@ fn task(script: &mut Script, id: &str, subject: &str) {
     script.result(&call, "Task created", json!({"task": {"id": id, "subject": subject}}));
 }
 
-/// Tasks that parts were handed on by those before them.
+/// Returns the tasks that the parts received from earlier parts.
 fn handed_on(sealed: &Sealed) -> String {
     let archive = archive(sealed);
     let entries = archive.entries().unwrap().into_iter();
@@ -309,7 +310,7 @@ fn a_transcript_that_is_read_from_its_beginning_brings_nothing_twice() {
     let path = sealed.write("s1.jsonl", lines.concat().as_bytes());
     sync_in_parts(&sealed);
     let before = kept(&sealed);
-    // Another file under the same name, with another head.
+    // Another file has the same name and another beginning.
     fs::remove_file(&path).unwrap();
     let head = format!("{}\n", json!({"type": "summary", "summary": "", "leafUuid": "x"}));
     sealed.write("s1.jsonl", format!("{head}{}", lines.concat()).as_bytes());
@@ -374,7 +375,7 @@ fn what_goes_on_is_all_that_is_read_and_written_again() {
     let closed =
         |entry: &processor::collect::archive::ArchiveEntry| parts::of_name(&entry.name).1 > 0;
     let before: Vec<_> = archive.entries().unwrap().into_iter().filter(closed).collect();
-    // Damaged content, with unchanged length and time.
+    // The content is damaged, but length and time are unchanged.
     for entry in &before {
         let bytes = vec![0; usize::try_from(entry.len).unwrap()];
         let modified = fs::metadata(&entry.path).unwrap().modified().unwrap();

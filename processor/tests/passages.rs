@@ -1,4 +1,4 @@
-//! Passages: the text of a session is found by the next one, in its last state, and is removed with the session.
+//! Passages: the next session finds the text of a session in its last state, and the text is removed with the session.
 
 use crate::scripts::{Script, Sealed, now};
 use memory_store::memory::SaidBy;
@@ -6,7 +6,7 @@ use memory_store::recall::passages::Already;
 use memory_store::recall::{Hit, Recall, Search, Tier};
 use processor::upkeep::purge::{PurgeTarget, purge};
 
-/// Returns a session about a port, with talk about other things around it.
+/// Returns a session about a port, with turns about other subjects before and after.
 fn about_a_port(sealed: &Sealed, session: &str) -> Script {
     let mut script = Script::new(session, sealed.root());
     for subject in ["tariff import", "invoice layout", "search box", "login page", "error mail"] {
@@ -146,7 +146,7 @@ fn a_session_is_not_quoted_to_itself_and_one_that_is_named_is_searched_alone() {
     };
     assert!(sessions(None, None).contains("s1"));
     assert!(!sessions(Some("s1"), None).contains("s1"));
-    // A better match in another session does not hide it.
+    // A better match in another session does not affect the result.
     assert_eq!(sessions(None, Some("s2")), ["s2".to_owned()].into());
 }
 
@@ -158,7 +158,7 @@ fn a_passage_that_was_replaced_is_no_longer_found() {
     sealed.write_script(&script);
     sealed.sync();
     assert_eq!(found(&sealed, "quagga").len(), 1);
-    // The answer joins the question, which is no longer a passage of its own.
+    // The question is joined with its answer, and is no longer a separate passage.
     script.say("The quagga reads its table for each row, and the table has grown since spring.");
     sealed.write_script(&script);
     sealed.sync();

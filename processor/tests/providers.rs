@@ -1,5 +1,5 @@
-//! Servers with OpenAI's chat interface, and rules for every provider: repeats, windows that are set aside, and daily
-//! bounds.
+//! Servers with OpenAI's chat interface, and rules for all providers: repetitions, questions that are kept aside, and
+//! daily limits.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ fn llm(host: &str) -> Llm {
     }
 }
 
-/// A folder of a project with the questions about it.
+/// A temporary project with the settings of its model.
 struct Project {
     folder: tempfile::TempDir,
     llm: Llm,
@@ -65,7 +65,7 @@ impl Project {
         self.folder.path().join("usage.jsonl")
     }
 
-    /// Extracts from sessions as one sync does, on this day.
+    /// Extracts from sessions as one sync on this day does.
     fn sync(&self, day: i64, sessions: &[&str]) -> (Vec<Extracted>, Vec<String>) {
         let mut model = open(&self.llm, &self.answers(), &self.ledger(), day).unwrap();
         let mut report = Vec::new();
@@ -103,7 +103,7 @@ fn a_server_is_asked_in_the_best_form_that_it_takes() {
             body["response_format"]["type"].as_str().unwrap_or("none").to_owned()
         };
         let last = *tries.last().unwrap();
-        // The accepted form is stored for the server and used for the next question.
+        // The accepted form is remembered for the server, and used for the next question.
         let expected: Vec<&str> = tries.iter().copied().chain([last]).collect();
         assert_eq!(asked.iter().map(form).collect::<Vec<_>>(), expected);
         let request = asked.last().unwrap().to_string();
@@ -179,7 +179,7 @@ fn a_small_context_is_detected_if_the_server_reports_it() {
     let server = OpenAi::start(ALL, good());
     let at = |host: &str| processor::llm::small_context(&llm(host), &[]);
     assert_eq!(at(&server.host), Some(4_096));
-    // The server does not answer, or there is no consent to ask it.
+    // The server does not answer, or the user did not consent to using it.
     assert_eq!(at("127.0.0.1:1"), None);
     let elsewhere = Llm { host: "https://models.example.org".to_owned(), ..llm("") };
     assert_eq!(processor::llm::small_context(&elsewhere, &[]), None);
@@ -197,7 +197,7 @@ fn a_window_that_failed_three_times_waits_for_somebody_to_ask() {
     assert_eq!(aside::count(&project.answers()), 1);
     server.next([good(), good()]);
     let (extracted, report) = project.sync(1, &["a", "b"]);
-    // The session counts as read, and others are sent.
+    // The session counts as read, and other sessions are sent.
     assert_eq!((extracted[0].missing, extracted[1].drafts.len()), (0, 1));
     assert!(report.len() == 1 && report[0].contains("throughline sync --retry"), "{report:?}");
     assert_eq!(aside::retry(&project.home()).unwrap(), 1);
@@ -227,7 +227,7 @@ fn the_rest_waits_for_tomorrow_where_the_day_is_used_up() {
     let missing: Vec<usize> = extracted.iter().map(|extracted| extracted.missing).collect();
     assert_eq!(missing, [0, 0, 1, 1]);
     assert!(report.len() == 1 && report[0].contains("waits for tomorrow"), "{report:?}");
-    // Another run of the day adds nothing, the next day does.
+    // Another run on the same day sends nothing; a run on the next day does.
     assert_eq!(project.sync(1, &["c"]).0[0].missing, 1);
     let (extracted, report) = project.sync(2, &["c", "d"]);
     assert_eq!((extracted[0].missing + extracted[1].missing, report), (0, Vec::new()));
@@ -295,7 +295,7 @@ fn a_session_s_cost_is_estimated_from_those_at_hand() {
     let (tokens, usd) = each(std::slice::from_ref(&short));
     let (tokens_long, usd_long) = each(std::slice::from_ref(&long));
     assert!(tokens > 0 && usd > 0.0);
-    // 390 times sixteen characters more.
+    // The long session has 390 times sixteen more characters.
     assert_eq!(tokens_long - tokens, 390 * 16 / 4);
     assert!(usd_long > usd);
     let (tokens_both, _) = each(&[short, long]);

@@ -25,7 +25,7 @@ fn turns(sealed: &Sealed, text: &str) -> usize {
     hits.iter().filter(|hit| hit.text.contains(text)).count()
 }
 
-/// Returns a file of ours that still contains the text.
+/// Returns a file of the program that still contains the text; `None` if there is none.
 fn anywhere(sealed: &Sealed, text: &str) -> Option<String> {
     for (path, bytes) in sealed.files(|path| path.starts_with(".claude")) {
         let bytes = if path.extension().is_some_and(|ending| ending == "gz") {
@@ -43,7 +43,7 @@ fn anywhere(sealed: &Sealed, text: &str) -> Option<String> {
     None
 }
 
-/// Writes a text given to a session; returns its path.
+/// Writes a text that a session received. Returns the path.
 fn given(sealed: &Sealed, session: &str, agent: Option<&str>, text: &str) -> PathBuf {
     let path = sealed.dirs.tree(&sealed.tree.root).session(session, agent);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -71,7 +71,7 @@ fn a_session_goes_with_its_copies_and_what_was_learned() {
     assert_eq!(anywhere(&sealed, "parser dropped its buffer"), None);
     assert_eq!(turns(&sealed, "parser"), 0);
     assert!(turns(&sealed, "changelog") > 0 && turns(&sealed, "cache") > 0);
-    // The transcripts are still there.
+    // The transcripts still exist, but are not read again.
     sealed.sync();
     fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined).unwrap();
     sealed.sync();
@@ -136,7 +136,7 @@ fn store(sealed: &Sealed) -> Store {
     Store::open(&sealed.dirs, &sealed.tree).unwrap()
 }
 
-/// Returns a memory that was learned, with a quote of some length.
+/// Returns a memory that was learned and whose title contains a text.
 fn learned(sealed: &Sealed, title: &str) -> Stored {
     let memories = store(sealed).list().unwrap().memories;
     let titles: Vec<String> = memories.iter().map(|stored| stored.memory.title.clone()).collect();
@@ -144,7 +144,7 @@ fn learned(sealed: &Sealed, title: &str) -> Stored {
     found.unwrap_or_else(|| panic!("{title}: {titles:#?}"))
 }
 
-/// Returns the beginning of its quote, which is in one line of its file.
+/// Returns the beginning of the memory's quote, which is on one line of the file.
 fn begins(stored: &Stored) -> String {
     stored.memory.source.quote.as_deref().unwrap().chars().take(40).collect()
 }
@@ -179,7 +179,7 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
         memory.body = "rewritten by hand".to_owned();
     };
     store(&sealed).edit(&id.to_string(), &redactor, change).unwrap();
-    // Another one in an editor, before any sync.
+    // Another memory is changed in an editor, before any sync.
     let other = learned(&sealed, "run the tests of the parser");
     let text = fs::read_to_string(&other.path).unwrap();
     fs::write(&other.path, text.replacen("\n# ", "\n# Ours: ", 1)).unwrap();
@@ -203,7 +203,7 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
     );
     assert_eq!(anywhere(&sealed, &quote), None);
     assert!(!ledger(&sealed).contains(GONE));
-    // A remaining memory that repeats a statement of the session is reported.
+    // A remaining memory that repeats a text of the session is reported.
     let say: Vec<_> = report.say.iter().map(|said| said.id).collect();
     assert_eq!(say, [other.memory.id], "{report:#?}");
 
@@ -217,7 +217,7 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
     assert_eq!(anywhere(&sealed, &quote), None);
 }
 
-/// An earlier version left it in a memory that had been changed: another purge finds it there.
+/// An earlier version left a quote in a changed memory. Another purge removes it.
 #[test]
 fn a_second_purge_removes_a_quote_that_returned() {
     let sealed = Sealed::new();
@@ -255,7 +255,7 @@ fn what_was_put_aside_as_it_was_learned_goes_and_leaves_no_title() {
     assert!(named(&report.forgotten, aside.id), "{report:#?}");
     assert_eq!(store(&sealed).archived().unwrap().memories, []);
     assert!(!ledger(&sealed).contains("unwrap"), "{}", ledger(&sealed));
-    // It stays forgotten.
+    // The memory stays forgotten.
     let tombstones = store(&sealed).tombstones().unwrap();
     assert!(tombstones.iter().any(|buried| buried.id == aside.id && buried.title.is_empty()));
 }
@@ -287,14 +287,14 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     assert_eq!(sessions, ["bbbb"]);
     sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
     learned(&sealed, "floats for money");
-    // Once nothing shows it any more, nothing is known of it.
+    // When no session contains the statement any more, no data about it remains.
     let report = purged(&sealed, &PurgeTarget::Session("bbbb".into()));
     assert_eq!(report.learned, []);
     assert_eq!(store(&sealed).list().unwrap().memories, []);
     assert_eq!(processor::session_records::read(&home), []);
 }
 
-/// The transcript still exists: only the list prevents its reading.
+/// The transcript still exists, and only the list of purged data prevents reading it.
 #[test]
 fn a_damaged_list_brings_nothing_back() {
     let sealed = Sealed::new();
@@ -316,7 +316,7 @@ fn a_damaged_list_brings_nothing_back() {
         sealed.sync();
         assert_eq!(turns(&sealed, "parser"), 0, "{damaged:?}");
     }
-    // As long as the list of purged data is unreadable, nothing is read.
+    // While the list of purged data is unreadable, no transcript is read.
     fs::write(&list, &flipped).unwrap();
     fs::write(archive.join("purged.copy.json"), b"{").unwrap();
     let error = sync(&sealed.options()).unwrap_err();
@@ -325,7 +325,7 @@ fn a_damaged_list_brings_nothing_back() {
     fs::write(&list, &sound).unwrap();
     sealed.sync();
     assert!(turns(&sealed, "parser") == 0 && turns(&sealed, "cache") > 0);
-    // One of an older version has no checksum.
+    // The list of an older version has no checksum.
     let list_of = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     let mut old = list_of(&sound);
     old.as_object_mut().unwrap().remove("check").unwrap();
@@ -350,7 +350,7 @@ fn a_purge_that_was_cut_short_is_gone_on_with_and_one_that_cannot_end_removes_no
     sealed.sync();
     assert_eq!(turns(&sealed, "parser"), turns_before);
 
-    // An interruption after the archive was emptied and before the index was.
+    // The purge was interrupted after the archive was emptied and before the index was.
     let index = sealed.dirs.tree(&sealed.tree.root).index;
     let kept = sealed.base.join("kept");
     copy(&index, &kept);

@@ -1,4 +1,4 @@
-//! The second space, against a stand-in for Ollama; and against a real one if `OLLAMA_HOST` names it.
+//! The second space, with a stand-in for Ollama, and with a real Ollama if `OLLAMA_HOST` names it.
 
 use std::fs;
 use std::io::Write;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 const MODEL: &str = "nomic-embed-text:latest";
 
-/// Embeds texts by their topics, and by nothing else, as a model might.
+/// Returns a vector that depends only on the topics in a text.
 fn topics(text: &str) -> Vec<f32> {
     let text = text.to_lowercase();
     let has = |words: &[&str]| f32::from(words.iter().any(|word| text.contains(word)));
@@ -38,7 +38,7 @@ fn server() -> Ollama {
     server
 }
 
-/// Returns a project with memories, whose user set a model at this host.
+/// Returns a project with memories, and with the model at this host as its embedder.
 fn sealed(host: &str, more: &str) -> Sealed {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
@@ -73,7 +73,7 @@ fn search(sealed: &Sealed, text: &str) -> Recalled {
     recall.search(&Search { text: text.into(), ..Search::default() }, now())
 }
 
-/// Returns the texts that were sent to be embedded.
+/// Returns the texts that were sent to the embedder.
 fn sent(server: &Ollama) -> Vec<String> {
     let texts = |body: Value| match &body["input"] {
         Value::Array(texts) => texts.iter().map(|text| text.as_str().unwrap().to_owned()).collect(),
@@ -99,13 +99,13 @@ fn memories_get_vectors_once_and_a_search_goes_by_them() {
     assert_eq!(texts.len(), report.second_embedded);
     assert!(texts.iter().all(|text| text.starts_with("search_document: ")), "{texts:?}");
 
-    // Then it rests.
+    // The next sync does nothing.
     let before = sealed.files(|_| false);
     assert!(sealed.sync().nothing_new);
     assert_eq!(sealed.files(|_| false), before);
     assert_eq!(sent(&server).len(), texts.len());
 
-    // No word of this occurs in any memory; without models it is near none either.
+    // No memory contains this word, and without the model no memory is similar to it.
     let found = search(&sealed, "crash");
     assert_eq!(found.notes, Vec::<String>::new());
     let best = &found.hits[0];
@@ -158,7 +158,7 @@ fn a_run_that_breaks_off_loses_one_portion() {
     assert!(only_warning(&report).contains("wait for their vectors"), "{report:?}");
     let written = file(&sealed).unwrap();
     assert_eq!((written.count, written.complete), (16, false));
-    // The vectors so far serve already.
+    // The vectors so far are already used.
     assert!(!search(&sealed, "unwrap").hits.is_empty());
 
     BREAKS.store(false, Ordering::Relaxed);
@@ -177,7 +177,7 @@ fn without_the_server_or_the_model_search_works_and_reports_the_reason_once() {
     assert!(only_warning(&report).contains("`ollama pull nomic-embed-text`"), "{report:?}");
     assert!(report.memories > 1);
     assert!(file(&sealed).is_none());
-    // If nothing was embedded, the server is not asked.
+    // If nothing was embedded, the server is not used.
     assert_eq!(search(&sealed, "unwrap").notes, Vec::<String>::new());
 
     let good = self::server();
@@ -221,7 +221,7 @@ fn another_model_or_other_lengths_begin_anew_and_none_leaves_nothing() {
     let sealed = sealed(&server.host, "");
     let first = sealed.sync().second_embedded;
     assert_eq!(file(&sealed).unwrap().dimensions, 4);
-    // The model was replaced by one with another vector length under the same name.
+    // Under the same name there is now another model, with another vector length.
     server.embed_by(|text| [topics(text), topics(text)].concat());
     assert!(search(&sealed, "crash").notes[0].contains("sync --rebuild"));
     let options = processor::sync::SyncOptions { afresh: true, ..sealed.options() };
@@ -261,7 +261,7 @@ fn a_purge_takes_the_vectors_along() {
     let server = server();
     let sealed = sealed(&server.host, "");
     let mut script = eventful("s2", sealed.root(), 2);
-    // Nothing else is learned from this session alone.
+    // This is the only statement that is learned from this session alone.
     script.prompt("From now on always deploy the shop on Mondays, never on Fridays.");
     sealed.write_script(&script);
     sealed.sync();
@@ -273,7 +273,7 @@ fn a_purge_takes_the_vectors_along() {
     assert!(file(&sealed).is_none_or(|file| file.count == 0));
 }
 
-/// Requests the vector of a query from the processor, like another program.
+/// Requests the vector of a query from the processor, as another program does.
 fn vector(sealed: &Sealed, query: &str) -> Value {
     let mut child = Command::new(env!("CARGO_BIN_EXE_throughline-processor"))
         .env_clear()
@@ -303,7 +303,7 @@ fn other_programs_get_a_vector_or_a_reason() {
     assert_eq!(vector(&sealed, "crash")["problem"], "no model is set");
 }
 
-/// Runs only if a real Ollama with the model is named.
+/// Runs only if `OLLAMA_HOST` names a real Ollama with the model.
 #[test]
 fn a_real_ollama_embeds_where_there_is_one() {
     let Ok(host) = std::env::var("OLLAMA_HOST") else {

@@ -1,5 +1,5 @@
-//! Secrets across the records of a session, across sessions and across the fields of a memory: a value that was
-//! recognised once is hidden in all other places, before and after. Values are made up.
+//! Secrets in the records of a session, in other sessions and in the fields of a memory. A value that was recognised
+//! once is hidden in all other places, earlier and later ones. The values are invented.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ use processor::upkeep::audit::audit;
 use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
-/// Returns the stored files that contain a secret in their unpacked text or their name, in lower case.
+/// Returns the stored files that contain a secret, ignoring case, in their decompressed text or their name.
 fn holding(sealed: &Sealed, secret: &str) -> Vec<String> {
     let secret = secret.to_ascii_lowercase();
     let files = sealed.files(|path| path.starts_with(".claude") || path.starts_with("work/.git"));
@@ -40,13 +40,13 @@ fn holding(sealed: &Sealed, secret: &str) -> Vec<String> {
     files.into_iter().filter_map(holds).collect()
 }
 
-/// Syncs and returns the places where secrets are stored.
+/// Syncs, and returns the files that contain one of the secrets.
 fn stored(sealed: &Sealed, secrets: &[&str]) -> Vec<String> {
     sync(&sealed.options()).unwrap();
     secrets.iter().flat_map(|secret| holding(sealed, secret)).collect()
 }
 
-/// Returns the texts of all memories, their file names included.
+/// Returns the texts of all memories, with their file names.
 fn memories(sealed: &Sealed) -> String {
     let is_folder = |path: &Path| path.ends_with("memories") || path.ends_with("drafts");
     let files = sealed.files(|path| !path.parent().is_some_and(is_folder));
@@ -62,7 +62,7 @@ fn records(sealed: &Sealed, session: &str) -> String {
     serde_json::to_string(&archive.load(session).unwrap().unwrap().records).unwrap()
 }
 
-/// Adds a question of Claude and the user's answer other than the options.
+/// Adds a question by Claude, and an answer by the user that is none of the options.
 fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
     let options: Vec<_> =
         options.iter().map(|label| json!({"label": label, "description": "as it is"})).collect();
@@ -78,7 +78,7 @@ fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
     script.result(&id, &told, structured);
 }
 
-/// Adds a commit as Claude makes it.
+/// Adds a commit in the form in which Claude makes it.
 fn commits(script: &mut Script, subject: &str, reason: &str) {
     let command = format!("git commit -am \"{subject}\" -m \"{reason}\"");
     script.bash(&command, &format!("[main 1a2b3c4] {subject}\n 1 file changed, 2 insertions(+)"));
@@ -219,7 +219,7 @@ fn a_choice_about_secrets_stays_what_it_is() {
     assert!(kept.contains("In the keyring of the desktop"), "{kept}");
 }
 
-/// Adds the bare value in all places where a value can be used.
+/// Adds the value in all places in which a value can be used.
 fn uses(script: &mut Script, secret: &str) {
     let root = script.cwd.clone();
     script.say(&format!("I seed the installer with {secret} and write the migration for it."));
@@ -283,7 +283,7 @@ fn a_secret_stated_last_is_hidden_in_all_earlier_texts() {
     assert_eq!(kept(&sliced), kept(&at_once));
 }
 
-/// Syncs a first session with a value that was never called a secret: it is stored.
+/// Syncs a first session with a value that was not called a secret, so that the value is stored.
 fn stored_bare(sealed: &Sealed) {
     let mut first = Script::new("s1", sealed.root());
     first.prompt("Please look at how the operators log in.");
@@ -296,7 +296,7 @@ fn stored_bare(sealed: &Sealed) {
 fn a_later_session_cleans_what_earlier_ones_stored() {
     let sealed = Sealed::new();
     stored_bare(&sealed);
-    // A receipt as hooks leave it.
+    // A receipt as hooks write it.
     let state = sealed.dirs.tree(&sealed.tree.root);
     let receipts = state.receipts("2026-11-20");
     fs::create_dir_all(receipts.parent().unwrap()).unwrap();
@@ -307,28 +307,28 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
     second.say("Done.");
     sealed.write_script(&second);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
-    // It stays known after all its sources are gone.
+    // The value is still known after all its sources were removed.
     let mut third = Script::new("s3", sealed.root()).starting("2026-11-20T18:00:00Z");
     third.prompt("Please look at how the operators log in once more.");
     uses(&mut third, "Brightotter7714");
     sealed.write_script(&third);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
-    // The next session start announces it once.
+    // The start of the next session announces the cleaning once.
     let notice = fs::read_to_string(&state.secret_notice).unwrap();
     assert!(notice.contains("cleaned"), "{notice}");
 }
 
-/// Returns a memory that the user saved, with a value that a later session calls a password.
+/// Returns a memory that the user saved. A later session calls a value in it a password.
 fn saved_with_value(sealed: &Sealed) -> Stored {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let title = "Operators all have brightotter7714";
     let body = "It is Brightotter7714 on every panel.";
     let mut memory = Memory::new(MemoryId([3; 16]), Kind::Fact, title, body, now());
     memory.tags.push("brightotter7714".into());
-    // The user saw an apparent password, and declared that it is none.
+    // The user was warned about a likely password, and declared that it is not one.
     let store = store.accepting_credentials();
     let saved = store.save(memory, &Redactor::default(), now()).unwrap().stored;
-    // Names leave such a word out; an earlier version's did not.
+    // File names omit such a word; file names of an earlier version did not.
     let path = saved.path.with_file_name("operators-all-have-brightotter7714-303030.md");
     fs::rename(&saved.path, &path).unwrap();
     Stored { path, ..saved }
@@ -341,7 +341,7 @@ fn write_password_session(sealed: &Sealed) {
     sealed.write_script(&script);
 }
 
-/// Returns titles and texts of all memories as hooks would print them.
+/// Returns titles and texts of all memories in the form in which hooks would print them.
 fn given(sealed: &Sealed) -> String {
     let search = Search { text: "operators panel".into(), limit: 9, ..Search::default() };
     let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
@@ -362,7 +362,7 @@ fn a_person_s_memory_is_not_changed_before_they_decide() {
             |told: &String| told.contains("1 memory of yours") && told.contains("`harmless`");
         assert!(report.warnings.iter().any(proposed), "{:?}", report.warnings);
         assert_eq!(fs::read(&saved.path).unwrap(), before);
-        // It is not printed, and no other text counts as a secret.
+        // The memory is not printed, and no other text counts as a secret.
         assert!(!given(&sealed).to_lowercase().contains("brightotter"), "{}", given(&sealed));
         assert!(records(&sealed, "s2").contains("I try Brightotter7714 there"));
         let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
@@ -370,7 +370,7 @@ fn a_person_s_memory_is_not_changed_before_they_decide() {
         redactor.only_known = true;
         let proposals = store.proposals(&redactor, &|_| false).unwrap();
         assert_eq!(proposals.len(), 1);
-        // Nor does another sync change it.
+        // Another sync does not change it either.
         sealed.sync();
         assert_eq!(fs::read(&saved.path).unwrap(), before);
 
@@ -398,7 +398,7 @@ fn redactor_of(store: &Store) -> Redactor {
     Redactor { only_known: true, ..store.redactor(&Settings::default()) }
 }
 
-/// One page, one line of output, and an identifier that looks like a password: nothing else changes.
+/// Only one page, one line of output, and an identifier that resembles a password are changed.
 #[test]
 fn what_a_page_or_a_tool_calls_a_password_is_hidden_there_alone() {
     let sealed = Sealed::new();
@@ -432,7 +432,7 @@ fn what_a_page_or_a_tool_calls_a_password_is_hidden_there_alone() {
     assert_eq!((memories(&sealed), records(&sealed, "s1")), before);
     let kept = records(&sealed, "s2");
     assert!(!kept.contains("<password>TicketQueue47"), "{kept}");
-    // In the session where it was found a value that looks random is hidden, unless the project contains it.
+    // A value that looks random is hidden in the session in which it was found, unless the project contains it.
     assert!(
         kept.contains("names [redacted:known-secret], TicketQueue47 and Kq7vLm2xRt9Wz"),
         "{kept}"
@@ -475,7 +475,7 @@ fn no_remembered_data_reveals_a_secret() {
     for file in [&key, &values] {
         assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // Without the key a guess cannot be verified.
+    // Without the key, a guess cannot be verified.
     let before = fs::read_to_string(&values).unwrap();
     let other = Sealed::new();
     other.write_script(&{
@@ -486,7 +486,7 @@ fn no_remembered_data_reveals_a_secret() {
     other.sync();
     let after = other.dirs.project(other.tree.project).known_secrets;
     assert_ne!(before, fs::read_to_string(after).unwrap());
-    // A lost key loses the known secrets, and nothing else.
+    // If the key is lost, only the known secrets are lost.
     fs::remove_file(&key).unwrap();
     sealed.sync();
     let mut script = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
@@ -497,7 +497,7 @@ fn no_remembered_data_reveals_a_secret() {
 }
 
 /// Files that are unreadable when a secret becomes known: an archived session of a later version, a memory file that is
-/// invalid for now, and a folder in place of a log.
+/// temporarily invalid, and a folder at the path of a log.
 #[test]
 fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let sealed = Sealed::new();
@@ -508,7 +508,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let mut later = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     later.write_all(b"{\"format\":99,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
     fs::write(&archived, later.finish().unwrap()).unwrap();
-    // Its transcript is deleted: only the archive contains it.
+    // The transcript is deleted, so only the archive contains the session.
     fs::remove_file(sealed.transcript("s1.jsonl")).unwrap();
     let memory = sealed.tree.store().join("memories/panels.md");
     fs::create_dir_all(memory.parent().unwrap()).unwrap();
@@ -530,7 +530,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     for path in [&archived, &memory, &inbox] {
         assert!(named(&report, path), "{}: {:#?}", path.display(), report.warnings);
     }
-    // While they are unchanged nothing is searched again.
+    // While these files are unchanged, nothing is searched again.
     let again = sync(&sealed.options()).unwrap();
     assert!(!named(&again, &memory), "{:#?}", again.warnings);
 
@@ -538,12 +538,12 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     fs::write(&memory, text).unwrap();
     fs::remove_dir(&inbox).unwrap();
     fs::write(&inbox, "it failed for Brightotter7714\n").unwrap();
-    // The memory was written by hand: the user decides.
+    // The memory was written by hand, so the user decides.
     assert_eq!(stored(&sealed, &["Brightotter7714"]), ["work/.throughline/memories/panels.md"]);
     assert_eq!(fs::read_to_string(&memory).unwrap(), text);
 }
 
-/// With a rewritten id or folder a record would lose its place.
+/// If an id or a folder were changed, the record would lose its links.
 #[test]
 fn what_links_records_and_their_folders_stays_as_it_is() {
     let sealed = Sealed::new();
@@ -597,7 +597,7 @@ fn a_known_value_is_hidden_in_the_name_of_a_folder_below_the_working_tree() {
 fn a_run_that_was_killed_before_it_cleaned_is_made_good() {
     let sealed = Sealed::new();
     stored_bare(&sealed);
-    // The value became known, and nothing else happened.
+    // The value becomes known without any other change.
     let home = sealed.dirs.project(sealed.tree.project);
     let known = processor::secrets::Secrets::open(&sealed.dirs, &home, &[], &[]).unwrap();
     assert!(known.known().learn("Brightotter7714"));

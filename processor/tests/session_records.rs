@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::scripts::{Script, Sealed};
 
-/// Returns a session of this day that writes a file and leaves a task and a question.
+/// Returns a session on this day that writes a file and has an open task and an unanswered question.
 fn working(sealed: &Sealed, session: &str, day: &str) -> Script {
     let mut script = Script::new(session, sealed.root()).starting(&format!("{day}T09:00:00Z"));
     script.prompt("Book each refund once");
@@ -47,7 +47,7 @@ fn a_session_that_only_answered_does_not_take_over_the_handoff() {
     let records = session_records::read(&home);
     let listed: Vec<_> = records.iter().map(|it| (it.session.as_str(), it.changed)).collect();
     assert_eq!(listed, [("asked", false), ("worked", true)]);
-    // Once it changes something it is the last one.
+    // When the session changes a file, it becomes the last session in the handoff.
     asked.prompt("Rename it to booking, please");
     asked.edit(&format!("{}/src/refund.rs", sealed.root()), "refund", "booking");
     asked.say("Renamed.");
@@ -105,7 +105,7 @@ fn a_record_stays_when_turns_expire_and_goes_with_a_purge() {
     sealed.write_script(&working(&sealed, "new", "2026-11-20"));
     sealed.sync();
     let mut expected = session_records::read(&home);
-    // The texts are removed with the turns.
+    // These texts are removed together with the turns.
     expected.iter_mut().filter(|it| it.session == "old").for_each(|old| old.forget_turns());
     fs::create_dir_all(&sealed.dirs.config).unwrap();
     fs::write(sealed.dirs.config_file(), "retention_days = 20\n").unwrap();
@@ -117,7 +117,7 @@ fn a_record_stays_when_turns_expire_and_goes_with_a_purge() {
     assert_eq!(session_records::read(&home), []);
 }
 
-/// A secret that is recognisable only after Markdown is removed from a text.
+/// The secret is recognisable only after Markdown is removed from the text.
 #[test]
 fn a_record_holds_no_secret() {
     let sealed = Sealed::new();

@@ -1,4 +1,5 @@
-//! A model with time for one question in each sync: the newest session is first, and answers stay while the rest waits.
+//! A model with time for only one question in each sync. The newest session is read first, and answers are kept while
+//! other sessions wait.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ const THINGS: [&str; 6] = [
     "photographs",
 ];
 
-/// Rules that the user sets in each part.
+/// Rules that the user states, one in each part.
 const SAID: [&str; 6] = [
     "Grease the harbour crane before each season because salt eats its bearings",
     "An invoice number is never used twice, not even after a refund",
@@ -29,7 +30,7 @@ const SAID: [&str; 6] = [
     "Keep the original photographs untouched and write thumbnails beside them",
 ];
 
-/// Names for each part the rule that the user set in it; a part shows only its own.
+/// Returns an answer with all rules. A part contains only one of them, so only this one is accepted.
 fn answer() -> String {
     let memory = |number: usize| {
         json!({
@@ -64,7 +65,7 @@ fn project(server: &OpenAi) -> Sealed {
     sealed
 }
 
-/// Runs a sync without time, which asks one question nevertheless.
+/// Runs a sync without time for questions, which nevertheless sends one.
 fn one_question(sealed: &Sealed) -> SyncReport {
     let options =
         SyncOptions { busy: Busy::Leave, asked_at_once: Duration::ZERO, ..sealed.options() };
@@ -87,7 +88,7 @@ fn remembered(sealed: &Sealed) -> Vec<&'static str> {
 fn what_was_answered_stays_while_the_rest_waits() {
     let server = OpenAi::start(&["json_schema"], Act::Says(answer()));
     let sealed = project(&server);
-    // The newest session, from its beginning; then the one before.
+    // The newest session is read from its beginning; then the session before it.
     let parts = [4, 5, 2, 3, 0, 1];
     for (run, waiting) in [3, 2, 2, 1, 1, 0].into_iter().enumerate() {
         let mut answered = parts[..=run].to_vec();
@@ -95,7 +96,7 @@ fn what_was_answered_stays_while_the_rest_waits() {
         let expected: Vec<&str> = answered.into_iter().map(|part| THINGS[part]).collect();
         let report = one_question(&sealed);
         assert_eq!((report.questions, report.asked_later), (1, waiting), "run {run}: {report:?}");
-        // At first no session has a result; later one is asked about, and the others stay unchanged.
+        // In the first run, all sessions are mined. In later runs, one session is read, and the others stay unchanged.
         assert_eq!(report.sessions_mined, if run == 0 { 3 } else { 1 }, "run {run}");
         assert_eq!(remembered(&sealed), expected, "run {run}");
         assert_eq!(processor::mining::waiting(&sealed.dirs.project(sealed.tree.project)), waiting);

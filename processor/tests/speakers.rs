@@ -1,5 +1,5 @@
-//! The author of a prompt's words: wishes and the handoff are the person's alone, never another agent's, a program's,
-//! or those of a text that a prompt passes on. The everyday prompts were written without knowledge of the rules.
+//! Authors of prompts. Only the person has wishes and determines the handoff; other agents, programs, and texts that a
+//! prompt passes on do not. The everyday prompts were written without knowledge of the rules.
 
 use memory_store::handoff::Handoff;
 use memory_store::memory::SaidBy;
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::scripts::{Script, Sealed, now};
 
-/// Returns the everyday prompts of a file, one JSON object a line.
+/// Returns the everyday prompts in a file, one JSON object per line.
 fn everyday(name: &str) -> Vec<Value> {
     let path = format!("{}/../tests/fixtures/everyday/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Writes a session of each prompt, which Claude answers with these words.
+/// Writes one session for each prompt, with `reply` as Claude's answer.
 fn sessions(sealed: &Sealed, prompts: &[Value], reply: &str) {
     for prompt in prompts {
         let mut script = Script::new(prompt["id"].as_str().unwrap(), sealed.root());
@@ -36,12 +36,12 @@ fn handoff(sealed: &Sealed) -> Handoff {
     Handoff::read(&sealed.dirs.tree(&sealed.tree.root).handoff)
 }
 
-/// Brings a text into the form in which two are compared.
+/// Returns a text in a form for comparisons: in lower case, with single spaces.
 fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// Returns the texts that are stored as the user's words.
+/// Returns the texts that are stored as the user's.
 fn attributed(sealed: &Sealed) -> Vec<String> {
     let of_user = |stored: &Stored| stored.memory.source.said_by != Some(SaidBy::Assistant);
     let mut texts: Vec<String> = memories(sealed)
@@ -88,7 +88,7 @@ fn words_of_others_are_attributed_to_nobody_here() {
     }
 }
 
-/// Adds a record of a prompt with these fields, and Claude's answer.
+/// Adds a prompt whose record has these fields, and an answer by Claude.
 fn add_turn(script: &mut Script, text: &str, more: &Value) {
     let mut line = more.clone();
     line["message"] = json!({"role": "user", "content": text});

@@ -1,4 +1,4 @@
-//! Syncing: from transcripts on disk to memories and an index, in any number of runs.
+//! Syncing: the path from transcripts on disk to memories and an index, in any number of runs.
 
 use std::fs;
 use std::io::Write;
@@ -44,7 +44,7 @@ fn the_handoff_is_written_even_if_the_turn_was_cut_off() {
     assert_eq!((progress.inbox_bytes, progress.failures), (17, 0));
 }
 
-/// Records the state of the disk when the first session is about to be archived.
+/// Progress report that records the state of the disk when the first session is about to be archived.
 struct AtArchiving<'a> {
     sealed: &'a Sealed,
     goals_and_archived: Mutex<Option<(Vec<String>, usize)>>,
@@ -83,7 +83,8 @@ fn the_handoff_of_the_newest_session_is_written_before_anything_is_archived() {
     assert_eq!(left.sessions.len(), 6);
 }
 
-/// Returns whether a file differs between two runs without meaning anything: times of files, generation numbers.
+/// Returns whether a file may differ between two runs with the same result, because it contains times of files or
+/// generation numbers.
 fn volatile(path: &Path) -> bool {
     let text = path.to_string_lossy();
     text.contains("/mined/state.json")
@@ -109,12 +110,12 @@ fn found_turn(sealed: &Sealed, text: &str) -> bool {
     hits.iter().any(|hit| hit.text.contains(text))
 }
 
-/// Notes the stages of a sync.
+/// Progress report that records the stages of a sync.
 #[derive(Default)]
 struct Staged(Mutex<Vec<String>>);
 
 impl Staged {
-    /// Syncs; returns whether memories were derived and written, or stayed untouched.
+    /// Syncs. Returns whether memories were derived and written, and the report.
     fn writes(sealed: &Sealed, now: Timestamp) -> (bool, SyncReport) {
         let stages = Self::default();
         let report = sync(&SyncOptions { progress: &stages, now, ..sealed.options() }).unwrap();
@@ -152,7 +153,7 @@ fn memories_are_not_touched_when_a_session_goes_on_and_nothing_is_learned() {
     assert_eq!(memories(&sealed), before);
     assert!(sealed.sync().nothing_new);
 
-    // A memory deleted meanwhile is noticed, and stays deleted.
+    // A memory that was deleted since is detected and stays deleted.
     let is_memory = |path: &Path| path.parent().is_some_and(|folder| folder.ends_with("drafts"));
     let (gone, _) = before.iter().find(|(path, _)| is_memory(path)).unwrap();
     let gone = sealed.base.join(gone);
@@ -163,7 +164,7 @@ fn memories_are_not_touched_when_a_session_goes_on_and_nothing_is_learned() {
     let (wrote, report) = Staged::writes(&sealed, now());
     assert!(wrote && found_turn(&sealed, "penguin") && !gone.exists(), "{report:?}");
     assert_eq!((report.tombstoned, report.memories), (1, first.memories - 1));
-    // An unchanged result is reported unchanged, too.
+    // If the result is unchanged, this is reported.
     script.prompt("What does the puffin eat?");
     script.say("It eats eels.");
     sealed.write_script(&script);
@@ -171,7 +172,7 @@ fn memories_are_not_touched_when_a_session_goes_on_and_nothing_is_learned() {
     assert!(!wrote && found_turn(&sealed, "puffin"), "{again:?}");
     assert_eq!((again.tombstoned, again.memories), (report.tombstoned, report.memories));
 
-    // The next day all of it is compared again, because items of a session's start expire.
+    // On the next day everything is compared again, because items of the start block expire.
     script.prompt("What does the otter eat?");
     script.say("It eats urchins.");
     sealed.write_script(&script);
@@ -249,7 +250,7 @@ fn only_this_projects_transcripts_are_read() {
     fs::create_dir_all(sealed.base.join("work/web")).unwrap();
     sealed.write_script(&eventful("inside", &format!("{}/web", sealed.root()), 1));
     sealed.write_script(&eventful("beside", &format!("{}-other", sealed.root()), 2));
-    // Another project's session that moved through this one: only its turns here count.
+    // A session of another project that moved through this one. Only its turns in this project count.
     let mut visitor = Script::new("visitor", "/elsewhere");
     visitor.prompt("never deploy the secret project on Fridays");
     visitor.cwd = sealed.root().into();
@@ -290,7 +291,7 @@ fn a_folder_that_the_user_names_is_taken_whole() {
         seen.values().all(|seen| seen.from_folder && seen.len > 0) && seen.len() == 3,
         "{seen:?}"
     );
-    // It stays this project's in later syncs without the folder.
+    // In later syncs without the folder, the session still belongs to this project.
     let third = sealed.sync();
     assert!(third.nothing_new, "{third:?}");
     let home = sealed.dirs.project(sealed.tree.project);
@@ -368,14 +369,14 @@ fn ignored_paths_never_enter() {
 fn a_fork_and_an_old_resume_count_each_record_once() {
     let sealed = Sealed::new();
     let original = eventful("aaa", sealed.root(), 1);
-    // A fork copies the records under a new session id, with the same uuids.
+    // A fork copies the records with the same uuids under a new session id.
     let mut fork = original.clone();
     for line in &mut fork.lines {
         line["sessionId"] = json!("000-fork");
     }
     fork.session = "000-fork".into();
     fork.prompt("and in the fork, prefer small commits always");
-    // An old resume copies them with new uuids.
+    // A resume by an old version copies the records with new uuids.
     let mut resume = original.clone();
     for line in &mut resume.lines {
         line["sessionId"] = json!("000-resume");
@@ -408,7 +409,7 @@ fn a_moved_transcript_is_read_on_and_a_replaced_one_again() {
     script.prompt("go on here");
     fs::write(&moved, script.text()).unwrap();
     assert_eq!(sealed.sync().lines, 1);
-    // A transcript with the known name and another beginning.
+    // A transcript with the same name and another beginning.
     let mut other = Script::new("s1", sealed.root());
     other.lines.clone_from(&script.lines);
     other.lines.remove(0);
@@ -417,8 +418,8 @@ fn a_moved_transcript_is_read_on_and_a_replaced_one_again() {
     assert_eq!(report.lines, lines);
     assert_eq!(report.sessions, 1);
     assert!(report.nothing_new, "all of it was known: {report:?}");
-    // A transcript with the known name, shorter and with other records: known records stay, and these are
-    // read as well.
+    // A transcript with the same name, but shorter and with other records. Known records are kept, and the new ones are
+    // added.
     let mut short = Script::new("s1", sealed.root()).starting("2026-11-21T09:00:00Z");
     short.prompt("Where does the lighthouse keeper live?");
     short.say("In the tower by the quay.");
@@ -461,7 +462,7 @@ fn old_turns_go_and_what_was_learned_stays() {
     assert_eq!(names, ["s19"]);
     let said = "I'll look at how the parser closes";
     assert!(found_turn(&long, said) && !found_turn(&short, said));
-    // The transcript is still there; it is not read again, only on.
+    // The transcript still exists. Its old records are not read again, but new records are.
     assert!(short.sync().nothing_new);
     fs::remove_dir_all(short.dirs.project(short.tree.project).mined).unwrap();
     assert_eq!(short.sync().lines, 0);
@@ -473,7 +474,7 @@ fn old_turns_go_and_what_was_learned_stays() {
     assert!(memories(&long).iter().all(|memory| after.contains(memory)), "{after:#?}");
 }
 
-/// Panics when the stage of this name begins for the second time, which is equivalent to a kill.
+/// Progress report that panics when a stage with this name begins for the second time, which simulates a kill.
 struct EndsAtSecond(&'static str, AtomicUsize);
 
 impl Told for EndsAtSecond {
@@ -499,7 +500,7 @@ fn old_turns_go_although_the_run_that_removed_them_was_killed() {
     let ends = EndsAtSecond("indexing", AtomicUsize::new(0));
     let run = || sync(&SyncOptions { progress: &ends, ..sealed.options() });
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
-    // The archive no longer contains the session, and the index still does.
+    // The archive no longer contains the session, but the index still does.
     let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
     assert_eq!(archive.entries().unwrap().len(), 1);
     assert!(found_turn(&sealed, said));
@@ -531,7 +532,7 @@ fn turns_grow_old_where_nothing_happens_but_not_by_a_clock_that_is_wrong() {
     assert!(sync_at(later(5_000)).nothing_new);
     assert!(found_turn(&sealed, said));
 
-    // Work continued in another project.
+    // Meanwhile the user worked in another project.
     written(&sealed.write_script(&eventful("s2", "/elsewhere", 2)), later(500));
     assert!(!sync_at(later(500)).nothing_new);
     assert!(!found_turn(&sealed, said));
@@ -585,7 +586,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
     let path = Archive::open(&home).path("s1");
     let hidden = sealed.base.join("hidden");
     fs::rename(&path, &hidden).unwrap();
-    // A folder in its place is an error of the disk that root meets too.
+    // A folder at the path of the file is an error of the disk that also affects root.
     fs::create_dir(&path).unwrap();
     let memories = |sealed: &Sealed| {
         comparable(sealed)
@@ -605,7 +606,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
         assert_eq!(memories(&sealed), memories(&well));
     };
     check("s3", 3);
-    // Also without the stored state.
+    // The result is the same without the stored state.
     fs::remove_file(home.mined.join("state.json")).unwrap();
     check("s4", 4);
     fs::remove_dir(&path).unwrap();
@@ -615,7 +616,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
     assert_eq!(difference(&sealed, &well), None);
 }
 
-/// Writes each transcript in pieces that end anywhere, syncing after each.
+/// Writes each transcript in pieces that may end at any byte, and syncs after each piece.
 fn in_slices(sealed: &Sealed, scripts: &[Script], cuts: &[u16]) {
     let texts: Vec<String> = scripts.iter().map(Script::text).collect();
     let mut written = vec![0_usize; texts.len()];
@@ -643,8 +644,8 @@ fn append(sealed: &Sealed, script: &Script, piece: &[u8]) {
     fs::OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(piece).unwrap();
 }
 
-/// Returns the files of a home that matter, with its own path replaced, so that two homes can be compared: memories and
-/// archived records. Caches contain hashes of paths.
+/// Returns the memories and archived records of a home, without its path, so that two homes can be compared. Caches are
+/// excluded, because they contain hashes of paths.
 fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
     let kept = |path: &str| path.starts_with("work/") || path.contains("/archive/");
     let files = sealed.files(|path| !kept(&path.to_string_lossy()));
@@ -662,7 +663,7 @@ fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the first file in which two homes differ; whole homes are too long to read.
+/// Returns the first file in which two homes differ, because a comparison of whole homes is too long to read.
 fn difference(one: &Sealed, other: &Sealed) -> Option<String> {
     let (one, other) = (comparable(one), comparable(other));
     let names =
@@ -674,7 +675,7 @@ fn difference(one: &Sealed, other: &Sealed) -> Option<String> {
     Some(format!("{}:\n{}\nand\n{}", file.0, file.1, other.1))
 }
 
-/// Returns the records of an archive file without its header, which contains hashes of transcripts.
+/// Returns the records of an archive file without its header, because the header contains hashes of transcripts.
 fn records(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(bytes), &mut text).unwrap();
@@ -762,7 +763,7 @@ fn a_memory_in_claude_md_is_not_injected_again_and_is_found_by_explicit_search()
     assert!(starts());
 }
 
-/// A wish is the user's own statement: not a tool's output, a page on the web, or an insertion of Claude Code.
+/// A wish is a statement by the user, not the output of a tool, a web page, or an insertion by Claude Code.
 #[test]
 fn nobody_but_the_user_has_wishes() {
     let sealed = Sealed::new();
@@ -865,7 +866,7 @@ fn a_release_reaches_every_index() {
     for (store, stored) in [&store, &user].into_iter().zip(saved) {
         let id = stored.memory.id;
         assert!(held(id));
-        // As in another working tree's index: without a note in the journal.
+        // The memory was released for another working tree's index, so this journal has no entry.
         let redactor = store.redactor(&Settings::default());
         trust::let_out(&store.home, &stored, &redactor).unwrap();
         assert!(!sealed.sync().nothing_new);
@@ -883,7 +884,7 @@ fn a_session_of_which_nothing_is_left_counts_no_turns_and_stops_no_other() {
     let home = sealed.dirs.project(sealed.tree.project);
     let archive = Archive::open(&home);
     let name = archive.names().unwrap().remove(0);
-    // Damaged so that the file's metadata does not show it.
+    // The damage does not change the metadata of the files.
     for path in [archive.path(&name), home.mined.join(format!("{name}.mined.json"))] {
         let before = fs::metadata(&path).unwrap();
         fs::write(&path, vec![b'x'; before.len() as usize]).unwrap();

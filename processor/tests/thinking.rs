@@ -1,4 +1,4 @@
-//! Thinking: archived with its turn, found on request only, and removed with the session.
+//! Thinking is archived with its turn, found only on request, and removed with the session.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use memory_store::recall::{Collection, Hit, Recall, Search, Tier};
 use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
-/// Returns a session whose second turn has a thought with a secret in it, next to an empty one of a newer client.
+/// Returns a session whose second turn has two pieces of thinking: one with a secret, and an empty one as written by
+/// newer clients.
 fn thoughtful(sealed: &Sealed, session: &str, secret: &str) -> Script {
     let mut script = Script::new(session, sealed.root());
     script.prompt("Make the importer faster");
@@ -77,7 +78,7 @@ fn it_is_indexed_once_somebody_searches_it() {
     sealed.want_thinking();
     sealed.sync();
     assert_eq!(thoughts(&sealed, "zebra").len(), 1);
-    // An index that was not requested, as older versions made it, is removed.
+    // An index that was not requested, as older versions created it, is removed.
     std::fs::remove_file(sealed.dirs.tree(&sealed.tree.root).thinking_wanted).unwrap();
     sealed.sync();
     assert!(!folder.exists());

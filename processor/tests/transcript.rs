@@ -1,4 +1,4 @@
-//! Reading transcripts of every version: speakers, and records that belong together.
+//! Reading transcripts of all versions: authors of prompts, and records that belong together.
 
 use crate::scripts::{self, Script, read};
 use processor::transcript::session::{Call, Input, PromptBy, Session, StepKind, Todo};
@@ -65,7 +65,7 @@ fn lines_of_one_message_are_joined() {
     script.block_of("m1", json!({"type": "text", "text": "First."}));
     script.block_of("m1", json!({"type": "text", "text": "Second."}));
     script.block_of("m2", json!({"type": "text", "text": "Third."}));
-    // Written again with more of it, as some versions do while they stream.
+    // Some versions write a text again with more content while it is generated.
     script.block_of("m3", json!({"type": "text", "text": "Fou"}));
     script.block_of("m3", json!({"type": "text", "text": "Fourth."}));
     assert_eq!(texts(&script.read()), ["thinking: hm", "First.\n\nSecond.", "Third.", "Fourth."]);
@@ -437,7 +437,7 @@ fn a_compaction_goes_on_in_the_turn_and_its_summary_stands_in_only_for_what_is_g
     assert_eq!(calls(&session)[0].output, "made");
     assert_eq!(texts(&session), ["Done."]);
 
-    // The file begins with the summary: the summarised records are deleted.
+    // The file begins with the summary; the summarised records were deleted.
     let mut script = Script::new("t", "/w");
     script.line(
         "system",
@@ -482,7 +482,7 @@ fn what_the_user_went_back_behind_is_marked() {
     let root = script.say("ready");
     script.prompt("try it with threads");
     script.say("threads it is");
-    // A rewind leaves the abandoned turn in the file and continues from an earlier record.
+    // After a rewind, the abandoned turn stays in the file, and the session continues from an earlier record.
     script.parent = Some(root);
     script.progress();
     script.prompt("try it without threads");
@@ -493,7 +493,7 @@ fn what_the_user_went_back_behind_is_marked() {
 
 #[test]
 fn subagents_are_sessions_of_their_own_in_all_layouts() {
-    // 1.0.x: inside the main file.
+    // Version 1.0.x: inside the main file.
     let mut script = Script::new("s", "/w").version("1.0.98");
     script.prompt("search for it");
     let id = script
@@ -520,7 +520,7 @@ fn subagents_are_sessions_of_their_own_in_all_layouts() {
         (vec![("find it", PromptBy::Machine)], vec!["found".to_owned()])
     );
 
-    // Later: a file of its own, in one of two places.
+    // Later versions: a separate file, in one of two places.
     let mut script = Script::new("s", "/w").agent("a1");
     script.prompt("find it");
     script.say("found");
@@ -566,7 +566,7 @@ fn damage_costs_only_itself() {
         expected.sort_unstable();
         assert_eq!(found, expected, "{text}");
     };
-    // Two objects on one line, and one torn apart by another writer.
+    // Two objects on one line, and an object that another writer interrupted.
     check(
         format!("{}{}\n{}\n{}\n", lines[0], lines[1], lines[2], lines[3]),
         &["one", "two", "three", "four"],
@@ -575,7 +575,7 @@ fn damage_costs_only_itself() {
         format!("{}\n{}{}\n{}\n", lines[0], &lines[1][..40], lines[2], lines[3]),
         &["one", "three", "four"],
     );
-    // A half-written last line waits.
+    // An incomplete last line is not read yet.
     check(
         format!("{}\n{}\n{}\n{}", lines[0], lines[1], lines[2], &lines[3][..60]),
         &["one", "two", "three"],
@@ -584,10 +584,10 @@ fn damage_costs_only_itself() {
         format!("{}\n{}\n{}\n{}", lines[0], lines[1], lines[2], lines[3]),
         &["one", "two", "three"],
     );
-    // Not JSON, empty, unknown types, odd types of known fields.
+    // Lines that are not JSON or empty, unknown types, and unexpected types of known fields.
     let odd = "\n\nnot json\n[]\n{}\n{\"type\":\"new-thing\",\"x\":1}\n{\"type\":\"user\"}\n{\"type\":\"user\",\"message\":7}\n{\"type\":\"assistant\",\"message\":{\"content\":[null,3,{\"type\":\"text\"}]}}\n";
     check(format!("{odd}{}\n{}\n", lines[0], lines[1]), &["one", "two"]);
-    // Half of a character.
+    // A lone surrogate, which is half of a character.
     let half = lines[1].replace("two", r"two \ud83d");
     check(format!("{}\n{half}\n", lines[0]), &["one", "two \u{fffd}"]);
 }
@@ -625,8 +625,8 @@ fn lines_written_twice_count_once() {
     );
 }
 
-/// A server may nest its answer to any depth. Data that is nested too deep is left out, and on a torn line it costs
-/// only some passes: with one pass for each level this would not end.
+/// A server may nest its answer to any depth. Data that is nested too deeply is omitted. On a torn line, only some
+/// passes are made, because one pass for each level would take too long.
 #[test]
 fn what_is_nested_too_deep_costs_neither_its_record_nor_the_session() {
     let mut script = Script::new("s", "/w");
@@ -642,7 +642,7 @@ fn what_is_nested_too_deep_costs_neither_its_record_nor_the_session() {
     let session = read(text.replace("\"HERE\"", &deep("}")).as_bytes(), "s", None).remove(0);
     assert_eq!(calls(&session)[0].output, "The harbour is open.");
     assert_eq!(texts(&session), ["It is open."]);
-    // A line torn by another writer, with a whole record after it, is read in this way, too.
+    // A line that another writer interrupted, followed by a complete record, is read in the same way.
     let session = read(text.replace("\"HERE\"", &deep("")).as_bytes(), "s", None).remove(0);
     assert_eq!(texts(&session), ["It is open."]);
 }

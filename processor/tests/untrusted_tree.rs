@@ -1,4 +1,4 @@
-//! Folders that replaced a trusted working tree: another clone, a worktree of another person's.
+//! Folders that replaced a trusted working tree: another clone, or a worktree of another person's repository.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn run_git(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
-/// Creates a repository to be cloned, with one memory with this `title`.
+/// Creates a repository that can be cloned, with one memory with this `title`.
 fn upstream(sealed: &Sealed, name: &str, number: u8, title: &str) -> String {
     let root = sealed.base.join(name);
     fs::create_dir(&root).unwrap();
@@ -83,7 +83,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         let strange = UntrustedTree::read(&sealed.dirs.tree(&root).untrusted_tree).unwrap();
         assert_eq!(strange.why, "it has another history");
 
-        // Cloned again from its origin, it is the same project.
+        // If the project is cloned again from its origin, it is the same project.
         fs::remove_dir_all(&root).unwrap();
         clone(&good);
         trees::review(&sealed.dirs, tree.project).unwrap();
@@ -96,7 +96,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         );
     }
 
-    // Worktrees need no trust of their own, and moved ones neither.
+    // Worktrees, also moved ones, need no separate trust.
     run_git(&root, &["worktree", "add", "-q", "../linked", "-b", "side"]);
     let linked = sealed.base.join("linked");
     assert_eq!(Tree::find(&sealed.dirs, &linked).unwrap().main_root, root);

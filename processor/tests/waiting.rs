@@ -26,7 +26,7 @@ fn with_session(mode: Mode) -> Sealed {
     sealed
 }
 
-/// Returns all stored memories, each with whether it is pending, and whether its file is in the folder.
+/// Returns all stored memories by title: whether each is pending, and whether its file is in the folder.
 fn stored(sealed: &Sealed) -> BTreeMap<String, (bool, bool)> {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let listed = store.list().unwrap().memories;
@@ -44,20 +44,20 @@ fn stands(sealed: &Sealed, part: &str) -> (bool, bool) {
     *found.unwrap_or_else(|| panic!("{part}: {all:#?}")).1
 }
 
-/// Returns one of the wishes.
+/// Returns the memory of one of the wishes.
 fn stored_wish(store: &Store) -> Stored {
     let mut listed = store.list().unwrap().memories.into_iter();
     listed.find(|stored| stored.memory.title == WISHED).unwrap()
 }
 
-/// Sets whether every new memory is pending, and syncs.
+/// Sets whether every new memory becomes pending, and syncs.
 fn review(sealed: &Sealed, value: bool) {
     fs::create_dir_all(&sealed.dirs.config).unwrap();
     fs::write(sealed.dirs.config_file(), format!("review = {value}\n")).unwrap();
     sealed.sync();
 }
 
-/// Syncs and accepts every pending memory, as a person does in a review.
+/// Syncs and accepts all pending memories, as a person does in a review.
 fn accept_all(sealed: &Sealed) {
     sealed.sync();
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
@@ -102,8 +102,7 @@ fn wishes_wait_in_a_private_project_too() {
     assert_eq!(stands(&sealed, WISHED), WAITS);
 }
 
-/// Returns a repository in which all memories were accepted and committed on a branch, and that accepts only sure ones
-/// since then.
+/// Returns a repository in which all memories were accepted and committed on the branch `topic`.
 fn with_all_committed() -> Sealed {
     let sealed = with_session(Mode::Committed);
     git(&sealed.tree.root, &["init", "-q", "-b", "main"]);
@@ -115,7 +114,7 @@ fn with_all_committed() -> Sealed {
     sealed
 }
 
-/// Syncs with a reason to write: continued sessions do not affect the checked state.
+/// Syncs with a new session as a reason to write. The checked state must not depend on new sessions.
 fn sync_again(sealed: &Sealed, number: u32) {
     let mut script = Script::new(&format!("s{number}"), sealed.root());
     script.prompt(&format!("From now on, always check table {number} of the tides twice."));
@@ -124,7 +123,7 @@ fn sync_again(sealed: &Sealed, number: u32) {
     sealed.sync();
 }
 
-/// Returns git's status of that wish.
+/// Returns git's status for the file of the committed wish.
 fn change_of_committed(sealed: &Sealed) -> String {
     let changes = git(&sealed.tree.root, &["status", "--short", "--untracked-files=all"]);
     changes.lines().filter(|line| line.contains("write-the-cart")).collect()

@@ -1,4 +1,4 @@
-//! Watching: transcripts that grow are learned from without any hook.
+//! Watching: growing transcripts are processed without hooks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::scripts::{self, Sealed, eventful};
 use memory_store::background;
 use processor::watch::{self, Options, Pace, Waker};
 
-/// A watcher in a thread; its messages are received through a channel.
+/// A watcher in a thread. Its messages are received through a channel.
 struct Watching {
     waker: Waker,
     thread: JoinHandle<()>,
@@ -46,7 +46,7 @@ impl Watching {
     }
 }
 
-/// Returns the processor with a sealed home: the watcher has only the environment of the tests.
+/// Returns a script that runs the processor with a sealed home, because the watcher has the environment of the tests.
 fn processor(sealed: &Sealed) -> PathBuf {
     let program = env!("CARGO_BIN_EXE_throughline-processor");
     let home = sealed.base.display();
@@ -69,7 +69,7 @@ fn script(sealed: &Sealed, text: &str) -> PathBuf {
     path
 }
 
-/// Waits until a condition is met; the limit is far longer than it takes.
+/// Waits until a condition is true. The limit is far longer than the usual time.
 fn until(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
@@ -111,14 +111,14 @@ fn a_transcript_that_grows_is_learned_from() {
 #[test]
 fn a_folder_that_was_just_made_is_looked_at_once_more() {
     let sealed = Sealed::new();
-    // A write through a name outside causes no event, as in a folder that is not watched yet.
+    // A write through a hard link outside of the folder causes no event, as in a folder that is not watched yet.
     let told = sealed.write("s1.jsonl", b"");
     let untold = sealed.base.join("untold");
     fs::hard_link(&told, &untold).unwrap();
     let watching = Watching::begin(&sealed, &processor(&sealed), false);
     until("it looks once when it begins", || calls(&sealed) == 1);
     watching.waker.rescan();
-    // The first scan is finished by then; if it were not, it would find the same.
+    // The first scan usually ends within this time. A later first scan finds the same change.
     std::thread::sleep(Duration::from_millis(20));
     fs::write(&untold, eventful("s1", sealed.root(), 1).text()).unwrap();
     until("a new transcript", || memories(&sealed) > 0);
@@ -146,7 +146,7 @@ fn transcripts_of_others_start_nothing() {
     sealed.write_script(&eventful("s1", elsewhere.to_str().unwrap(), 1));
     sealed.write_script(&eventful("s2", sealed.root(), 2));
     until("ours", || memories(&sealed) > 0);
-    // Transcripts are scanned in order of names, so the strange one was read by now.
+    // Transcripts are scanned in the order of their names, so the other project's transcript was read before.
     until("that sync ended", || calls(&sealed) > 1);
     watching.end();
     assert_eq!(calls(&sealed), 2);

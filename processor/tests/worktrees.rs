@@ -1,4 +1,4 @@
-//! Sessions in linked worktrees: they belong to the repository, whose main working tree contains their memories.
+//! Sessions in linked worktrees belong to the repository. Their memories are in the main working tree.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn a_worktrees_session_leaves_it_clean_and_is_kept_when_it_goes() {
     assert_eq!(memories(&root), count);
     assert_eq!(Handoff::read(&sealed.dirs.tree(&root).handoff).sessions.len(), 1);
     assert!(sealed.sync().nothing_new);
-    // The folders are deleted on disk and in git, the transcript still belongs to this project.
+    // The worktrees are removed from disk and from git, but the transcript still belongs to this project.
     fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined).unwrap();
     assert_eq!(sealed.sync().sessions, 1);
     assert_eq!(memories(&root), count);

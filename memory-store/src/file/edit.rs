@@ -1,8 +1,8 @@
-//! Rewriting a file in place: only our data is changed, in as few bytes as possible.
+//! Rewrites a file in place: only our data is changed, in as few bytes as possible.
 //!
-//! Three trees determine the changes: the tree of the file, and the trees that we would write for the memory before and
-//! after the change. A value is changed only if the last two differ. The result is parsed again and refused if any text
-//! of a person would be lost.
+//! Three trees determine the changes: the tree of the file, and the trees of the front matter for the memory before and
+//! after the change. A value is changed only if the last two trees differ. The result is parsed again, and rejected if
+//! any text of a person would be lost.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ fn refusal(why: &str) -> FileFault {
 fn join(text: &str, parts: &Split, front: &str, body: &str) -> String {
     let before = &text[..parts.front.start];
     let fence = &text[parts.front.end..parts.body.start];
-    // The file may end with its closing fence; a body needs a line break before it.
+    // If the file ends with its closing fence, a line break is needed before a body.
     let gap = if fence.ends_with('\n') || body.is_empty() { "" } else { parts.line_ending };
     format!("{before}{front}{fence}{gap}{body}")
 }
@@ -90,7 +90,7 @@ fn edit_front(
     Ok(edited)
 }
 
-/// Front matter as we write it, with its text.
+/// A value of the front matter as this program writes it, with the text of the front matter.
 struct WrittenValue {
     text: String,
     root: YamlNode,
@@ -109,7 +109,7 @@ struct TextEdit<'a> {
 }
 
 impl TextEdit<'_> {
-    /// Records the changes to a map in the file.
+    /// Records the changes to a map of the file.
     fn map(
         &mut self,
         file: &YamlNode,
@@ -174,8 +174,8 @@ impl TextEdit<'_> {
             (YamlValue::List(items), YamlValue::List(new_items))
                 if !node.flow && !items.is_empty() =>
             {
-                // The entry is compared with the text that we would have written, so that an entry to which a person
-                // added something still counts as the same entry.
+                // The entries are compared with the text that this program would have written, so that an entry to
+                // which a person added something still counts as the same entry.
                 let known = match was.map(|was| &was.value) {
                     Some(YamlValue::List(known)) if known.len() == items.len() => known,
                     _ => items,
@@ -192,7 +192,7 @@ impl TextEdit<'_> {
         }
     }
 
-    /// Replaces a value within its line, so that a comment after the value is preserved.
+    /// Replaces a value within its line, so that a comment after it is preserved.
     fn inline(
         &self,
         key: &YamlKey,
@@ -260,7 +260,7 @@ impl TextEdit<'_> {
         self.changes.push((at..at, lines));
     }
 
-    /// Replaces the entries of a block list that differ. Returns whether that was possible.
+    /// Replaces the entries of a block list that differ. Returns whether this was possible.
     fn items(
         &mut self,
         items: &[YamlNode],
@@ -318,7 +318,7 @@ impl TextEdit<'_> {
         offset - line_start(self.text, offset)
     }
 
-    /// Returns lines that we wrote with the indentation and the line endings of the file.
+    /// Returns lines of the new text with the indentation and the line endings of the file.
     fn reindented(&self, source: &str, range: &Range<usize>, indent: usize) -> String {
         let lines = &source[range.clone()];
         let own = lines.len() - lines.trim_start_matches(' ').len();
@@ -353,12 +353,12 @@ impl TextEdit<'_> {
     }
 }
 
-/// Returns whether only blanks separate a key and its value, and no anchor, tag or indicator of a block scalar.
+/// Returns whether only spaces are between a key and its value, without an anchor, a tag or a block scalar indicator.
 fn is_plain_gap(gap: &str) -> bool {
     gap.strip_prefix(':').is_some_and(|gap| gap.bytes().all(|byte| byte == b' '))
 }
 
-/// Returns the lines of a key and its value, without comments that follow.
+/// Returns the lines of a key and its value, without comments after them.
 fn entry_lines(text: &str, (key, node): &(YamlKey, YamlNode)) -> Range<usize> {
     lines_of(text, key.span.start..content_end(text, node).max(key.span.end))
 }
@@ -406,7 +406,7 @@ fn lines_of(text: &str, range: Range<usize>) -> Range<usize> {
     line_start(text, range.start)..end
 }
 
-/// Returns the keys of the file that are not ours.
+/// Returns the keys of the file that this program does not use.
 fn foreign(root: &YamlNode) -> Vec<String> {
     let mut found = Vec::new();
     collect_foreign(root, &front::KEYS, &mut found);
@@ -449,7 +449,7 @@ fn comments(front: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether `after` contains every element of `before`, at least as often.
+/// Returns whether `after` contains every element of `before` at least as often.
 fn all_in(before: Vec<String>, mut after: Vec<String>) -> bool {
     before.iter().all(|wanted| match after.iter().position(|found| found == wanted) {
         Some(at) => {

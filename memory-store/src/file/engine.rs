@@ -1,4 +1,4 @@
-//! The engine with which `gray_matter` parses front matter. The default engine guesses types and does not limit
+//! The engine by which `gray_matter` parses front matter. The crate's own engine guesses types and does not limit
 //! aliases.
 
 use std::collections::HashMap;
@@ -20,8 +20,9 @@ impl Engine for PlainYaml {
 
 /// Parses the text between the fences.
 pub(super) fn read(front: &str) -> Result<Pod, String> {
-    // Only the front matter is passed on, because the body must be preserved byte for byte. The comments around the
-    // front matter prevent blanks at its ends, which are significant in YAML, from being trimmed.
+    // Only the front matter is passed to the parser, because the body must be preserved byte for byte. The comments
+    // before and after the front matter prevent blanks at its ends from being trimmed, because these are significant in
+    // YAML.
     let gap = if front.is_empty() || front.ends_with('\n') { "" } else { "\n" };
     let fenced = format!("---\n#\n{front}{gap}#\n---\n");
     let entity =

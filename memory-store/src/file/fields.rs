@@ -14,10 +14,10 @@ use crate::memory::{
 };
 use crate::time::Timestamp;
 
-/// Maximum number of entries in a list of texts or paths.
+/// Maximum number of entries of a list of texts or paths.
 const ENTRIES_MAX: usize = 1000;
 
-/// Maximum size in bytes of an entry in such a list, which is the maximum for a path.
+/// Maximum size in bytes of an entry of such a list. This is the maximum size of a path.
 const ENTRY_BYTES_MAX: usize = 4096;
 
 /// Maximum number of keys in a map that is searched linearly.
@@ -218,7 +218,7 @@ fn command(field: &FrontValue) -> ReadField<Option<CommandRecord>> {
     }))
 }
 
-/// A value and the path to it. The path is built only for an error.
+/// A value with the path to it. The path is only created for an error.
 struct FrontValue<'a> {
     pod: &'a Pod,
     /// The last step of the path, and the value from which it leads; `None` for the root.
@@ -237,7 +237,7 @@ static NOTHING: Pod = Pod::Null;
 impl FrontValue<'_> {
     fn get<'b>(&'b self, key: &'b str) -> FrontValue<'b> {
         let pod = match self.pod {
-            // Comparing a few names is faster than hashing one.
+            // Comparing a few names is faster than hashing a name.
             Pod::Hash(entries) if entries.len() <= COMPARED_MAX => {
                 entries.iter().find(|(name, _)| *name == key).map_or(&NOTHING, |(_, pod)| pod)
             }
@@ -309,7 +309,7 @@ impl FrontValue<'_> {
         }
     }
 
-    /// Reads the name of a subagent.
+    /// Parses the name of a subagent.
     fn agent(&self) -> ReadField<Option<String>> {
         let Some(text) = self.text()? else { return Ok(None) };
         agent_named(&text).map(Some).ok_or_else(|| self.expected("the name of a subagent", &text))
@@ -351,7 +351,7 @@ impl FrontValue<'_> {
         }
     }
 
-    /// Returns this list, or an error if it is longer than recall could use.
+    /// Returns this list, or an error if it has more entries than recall could use.
     fn bounded(self) -> ReadField<Self> {
         match self.pod {
             Pod::Array(items) if items.len() > ENTRIES_MAX => {
@@ -361,7 +361,7 @@ impl FrontValue<'_> {
         }
     }
 
-    /// Returns this entry, or an error if its text is longer than any tag or path.
+    /// Returns this entry, or an error if its text is too long for a tag or path.
     fn short(&self) -> ReadField<&Self> {
         match self.pod {
             Pod::String(text) if text.len() > ENTRY_BYTES_MAX => {

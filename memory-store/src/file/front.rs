@@ -1,4 +1,4 @@
-//! Conversion of a memory to front matter: our keys, their order, and the omission of defaults.
+//! Conversion of a memory to front matter: the program's keys, their order, and the omission of defaults.
 
 use serde::{Serialize, Serializer};
 
@@ -40,7 +40,7 @@ pub(super) const KEYS: [&str; 26] = [
     "source",
 ];
 
-/// Returns our keys inside the value of one of [`KEYS`], or inside each of its entries.
+/// Returns the program's keys inside the value of one of [`KEYS`], or inside each entry of the value.
 pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
     match key {
         "source" => &["session", "turns", "said_by", "quote", "extractor"],

@@ -1,8 +1,8 @@
-//! The title and the text of a body: the first heading, and the text without that heading.
+//! The title and the text of a body: the first heading, and the text without it.
 
 use std::ops::Range;
 
-/// Maximum number of characters of a title; longer titles are cut.
+/// Maximum number of characters of a title. Longer titles are truncated.
 const TITLE_CHARS_MAX: usize = 300;
 
 /// The parts of a body.
@@ -45,7 +45,7 @@ pub(super) fn write(title: &str, text: &str, line_ending: &str) -> String {
     if line_ending == "\n" { body } else { body.replace('\n', line_ending) }
 }
 
-/// Returns a title for a heading: one line without control characters. The title is never empty.
+/// Returns a title for a heading: one line without control characters. The result is never empty.
 pub(super) fn one_line(text: &str) -> String {
     let mut title = String::new();
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());

@@ -7,11 +7,11 @@ use super::{FILE_BYTES_MAX, read};
 use crate::memory::Entity;
 use crate::time::Timestamp;
 
-/// Keys whose times may differ without a conflict, because the later time is used.
+/// Keys with times of which the later is used.
 const LATER: [&str; 3] = ["updated", "occurred", "last"];
-/// Keys for which the earlier time is used.
+/// Keys with times of which the earlier is used.
 const EARLIER: [&str; 1] = ["created"];
-/// Keys for which the higher number is used.
+/// Keys with numbers of which the higher is used.
 const HIGHER: [&str; 1] = ["confidence"];
 
 /// Two versions of a memory file with their front matter merged.
@@ -19,7 +19,7 @@ const HIGHER: [&str; 1] = ["confidence"];
 pub struct MergedFront {
     /// The front matter with both fences.
     head: String,
-    /// Keys that both sides changed differently. `head` contains our values.
+    /// Keys that both sides changed differently. `head` contains the values of our side.
     conflicts: Vec<FrontConflict>,
     /// True if both sides changed a key differently.
     pub has_conflicts: bool,
@@ -32,7 +32,7 @@ pub struct MergedFront {
     line_ending: &'static str,
 }
 
-/// A key that both sides changed differently.
+/// A key that both sides changed differently, with the lines of both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FrontConflict {
     /// The lines of our side; empty if the key was removed.
@@ -65,8 +65,8 @@ impl MergedFront {
 }
 
 /// Merges the front matter of `ours` and `theirs`. Returns `None` if one of them is not a memory, if they are different
-/// memories, or if their fields cannot be separated by lines; the caller should then merge the files as text. An
-/// ancestor that is not a memory counts as empty.
+/// memories, or if their fields are not on separate lines. The caller should then merge the files as text. An ancestor
+/// that is not a memory counts as empty.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
     let is_memory = |text: &str| read(text).ok().map(|memory| memory.id);
     if is_memory(ours)? != is_memory(theirs)? {
@@ -95,10 +95,10 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
     })
 }
 
-/// One version of the file.
+/// One version of the file, split into its parts.
 #[derive(Default)]
 struct MergeSide<'a> {
-    /// Text before and after the front matter: the fences with their line ends.
+    /// Text before and after the front matter: the fences with their line endings.
     fences: (&'a str, &'a str),
     /// Text above the first key.
     preamble: &'a str,
@@ -168,7 +168,7 @@ impl Merge<'_> {
             if ours.field(name).is_none()
                 && let Some(lines) = self.field(name, None, Some(field))?
             {
-                // The key is inserted after the same key as before.
+                // The key is inserted after the key that precedes it in the other version.
                 let behind = |it: &str| merged.iter().position(|(name, _)| *name == it);
                 let at = previous.and_then(behind).map_or(0, |at| at + 1);
                 merged.insert(at, (name, lines));
@@ -224,7 +224,7 @@ impl Merge<'_> {
         if says(&their_value) {
             return Some(their_lines);
         }
-        // A person's comment next to a value must not be lost without a conflict.
+        // A person's comment next to a value must not be lost, so this is a conflict.
         let has_comment = |lines: &Option<String>| {
             lines.as_deref().is_some_and(|it| !yaml::comments(it).is_empty())
         };
@@ -285,7 +285,7 @@ fn united(
     }
 }
 
-/// Returns whether our text is used instead of theirs; `None` if a person has to decide.
+/// Returns whether the text of our side is used; `None` if a person has to decide.
 fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
     let times = || Some((Timestamp::parse(ours)?, Timestamp::parse(theirs)?));
     if LATER.contains(&name) {
@@ -301,8 +301,8 @@ fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
     None
 }
 
-/// Merges lists: entries that one side added are included, and entries that one side removed are not. An entry that
-/// both sides contain in different forms is merged separately.
+/// Merges lists. Entries that one side added are included, and entries that one side removed are not. An entry that is
+/// in both lists in different forms is merged as well.
 fn list(
     name: &str,
     base: Option<&YamlNode>,
@@ -333,7 +333,7 @@ fn list(
 }
 
 /// Merges two forms of one entry. Returns `None` for a conflict. Two forms of a path do not conflict if they differ
-/// only in the state of the file that each side recorded.
+/// only in the recorded state of the file.
 fn entry(
     name: &str,
     base: Option<&YamlNode>,
@@ -444,7 +444,7 @@ mod tests {
                 "tags:\n  - b\n  - c\n  - d\n",
             ),
             ("tags: [a]\n", "", "tags: [a, b]\n", "tags:\n  - b\n"),
-            // An owner, and links, of which each side adds one.
+            // An owner, and relations of which each side adds one.
             ("", "agent: reviewer\n", "", "agent: reviewer\n"),
             (
                 "",
@@ -487,7 +487,7 @@ mod tests {
                 "entities: [Redis (service), helm]\n",
                 "entities:\n  - Redis (service)\n  - Helm (tool)\n",
             ),
-            // Facts: each side adds one, and one side ends a fact that the other dates.
+            // Facts. Each side adds one; of another fact, one side sets the end and the other the beginning.
             (
                 "facts:\n  - {subject: a, predicate: uses, object: b}\n",
                 "facts:\n  - {subject: a, predicate: uses, object: b, to: 2026-03-01}\n  - {subject: c, predicate: is, object: d}\n",
@@ -526,10 +526,10 @@ mod tests {
             )
         );
         assert!(read(&text).is_ok());
-        // There is a comment next to a list that would be rewritten.
+        // The comment is next to a list that would be rewritten.
         let commented = merge(&file(""), &file("tags: [a] # ours\n"), &file("tags: [b]\n"));
         assert_eq!(commented.unwrap().conflicts.len(), 1);
-        // A fact with different ends, and a name with two types.
+        // A fact with different end dates, and a name with different types.
         for (base, ours, theirs) in [
             (
                 "facts:\n  - {subject: a, predicate: uses, object: b}\n",

@@ -1,4 +1,4 @@
-//! Names of memory files: readable, valid on every file system, and containing a part of the id.
+//! Names of memory files. A name is readable, valid on every file system, and contains a part of the id.
 
 use crate::memory::{Memory, Status};
 use crate::redact::{PLACEHOLDER_OPEN, Redactor};
@@ -10,8 +10,8 @@ const SLUG_CHARS_MAX: usize = 48;
 pub const EXTENSION: &str = "md";
 
 /// Returns the name of a new memory's file: `<slug>-<short id>.md`. A person may rename the file, because the id inside
-/// the file identifies the memory. The name of a pending memory's file does not contain the title, which may now or
-/// later be found to resemble a credential.
+/// it identifies the memory. The name of a pending memory's file does not contain the title, because the title may
+/// resemble a credential.
 pub fn file_name(memory: &Memory) -> String {
     if memory.status == Status::Held {
         return format!("held-{}.{EXTENSION}", memory.id.short());
@@ -19,8 +19,8 @@ pub fn file_name(memory: &Memory) -> String {
     format!("{}-{}.{EXTENSION}", slug(&memory.title), memory.id.short())
 }
 
-/// Returns the words of a title that are permitted in a name, as lower-case ASCII letters and digits joined by `-`. The
-/// short id that follows prevents names that Windows reserves for devices (`con`, `nul`, `lpt1`).
+/// Returns the permitted words of a title as lower-case ASCII letters and digits, joined by `-`. The short id after it
+/// prevents names that Windows reserves for devices (`con`, `nul`, `lpt1`).
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     let clean = Redactor::default().without_suspects(title, "");
@@ -43,7 +43,8 @@ fn slug(title: &str) -> String {
     if slug.is_empty() { "memory".to_owned() } else { slug }
 }
 
-/// Returns whether a word mixes kinds of characters as passwords and identifiers do; file names must contain neither.
+/// Returns whether a word mixes kinds of characters like a password or an identifier. Such words are omitted from file
+/// names.
 fn mixes(word: &str) -> bool {
     let inner = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let has = |is_kind: fn(&char) -> bool| inner.chars().any(|c| is_kind(&c));

@@ -1,4 +1,4 @@
-//! Redaction of a complete file: the memory, and comments and foreign keys that people or other programs wrote.
+//! Redaction of a complete file: the memory, comments, and keys that people or other programs wrote.
 
 use super::split::{FileFault, split};
 use super::{MemoryFile, front, invalid, read, yaml};
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::redact::{PLACEHOLDER_OPEN, Redactor};
 
 impl MemoryFile {
-    /// Redacts the secrets in the file and returns their number. Everything else is unchanged.
+    /// Redacts the secrets in the file and returns their number. All other text is unchanged.
     ///
     /// # Errors
     /// If the file would not be a valid memory without its secrets. The file is then unchanged.
@@ -14,7 +14,7 @@ impl MemoryFile {
         let mut file = self.clone();
         let mut memory = file.memory.clone();
         let found = redactor.redact_memory(&mut memory);
-        // If the file cannot be changed field by field, it is changed as plain text, and the secrets are counted in
+        // If the fields cannot be changed separately, the file is changed as plain text, and the secrets are counted in
         // that text.
         let refused = file.set(&memory).err();
         let mut hidden = if refused.is_none() { found } else { 0 };
@@ -37,7 +37,7 @@ impl MemoryFile {
     }
 }
 
-/// Returns the text after redacting each part separately, and the number of secrets.
+/// Redacts each part of a text separately. Returns the result and the number of secrets.
 fn without_secrets(text: &str, redactor: &Redactor) -> (String, usize) {
     let body = split(text).map_or(0, |split| split.body.start);
     let (mut clean, mut at, mut hidden) = (String::with_capacity(text.len()), 0, 0);
@@ -59,8 +59,8 @@ fn without_secrets(text: &str, redactor: &Redactor) -> (String, usize) {
     (clean, hidden)
 }
 
-/// Returns a line of YAML in which a value that begins with a redaction placeholder is quoted, because without quotes
-/// it would be parsed as a list.
+/// Returns a line of YAML in which a value that begins with a placeholder is quoted. Without quotes, it would be parsed
+/// as a list.
 fn quoted(line: &str) -> String {
     let ends = line.trim_end_matches(['\r', '\n']).len();
     let (said, end) = line.split_at(ends);
@@ -76,8 +76,8 @@ fn quoted(line: &str) -> String {
     }
 }
 
-/// Divides a memory file's text into independent parts: each line of our fields, each text of several lines, each
-/// foreign key with everything below it, each run of comments, and everything below the front matter. A text without
+/// Splits a memory file's text into independent parts: each line of our fields, each text of several lines, each
+/// foreign key with everything below it, each group of comments, and everything below the front matter. A text without
 /// front matter is one part.
 pub fn parts(text: &str) -> Vec<&str> {
     let body = split(text).map_or(0, |split| split.body.start);
@@ -103,7 +103,7 @@ enum Within {
     Comment,
     /// A text of several lines, below a line with this indentation.
     Block(usize),
-    /// A key that is not ours.
+    /// A key that is not one of the program's.
     Foreign,
 }
 
@@ -133,7 +133,7 @@ impl Within {
     }
 }
 
-/// Returns whether a line belongs to a key in a line above.
+/// Returns whether a line belongs to a key on a previous line.
 fn is_below(line: &str) -> bool {
     line.starts_with([' ', '\t', '-', '#', ']', '}']) && !line.starts_with("---")
 }

@@ -1,4 +1,4 @@
-//! Position of the front matter in a memory file, as byte ranges, so that a rewrite can leave all other text unchanged.
+//! Finds the front matter in a memory file, as byte ranges, so that a rewrite can leave all other text unchanged.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Split {
     pub front: Range<usize>,
     /// Everything after the line of the closing fence.
     pub body: Range<usize>,
-    /// Line ending of the opening fence; new lines get the same ending.
+    /// Line ending of the opening fence. New lines have the same ending.
     pub line_ending: &'static str,
 }
 
@@ -33,7 +33,7 @@ impl FileFault {
     }
 }
 
-/// Finds the front matter: the first line must be `---`; the next line `---` or `...` ends it.
+/// Finds the front matter. The first line must be `---`; the next line with `---` or `...` ends it.
 pub(super) fn split(text: &str) -> Result<Split, FileFault> {
     let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut lines = text[start..].split_inclusive('\n');

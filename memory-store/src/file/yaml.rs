@@ -1,6 +1,4 @@
-//! YAML as a tree of plain texts with their positions. Only this module uses the YAML library.
-//!
-//! Types are not guessed: `1.10`, `007` and git hashes are read as text.
+//! Parses YAML to a tree of plain texts with their positions. Only this module uses the YAML library.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -24,8 +22,7 @@ const DEPTH_MAX: usize = 16;
 /// A value with its position.
 #[derive(Clone, Debug)]
 pub(super) struct YamlNode {
-    /// Byte range in the parsed text. The range of a block list or map may extend to the start of the text that
-    /// follows.
+    /// Byte range in the parsed text. The range of a block list or map may extend to the start of the following text.
     pub span: Range<usize>,
     pub value: YamlValue,
     /// True if the value is written in brackets or braces.
@@ -47,7 +44,7 @@ pub(super) struct YamlKey {
     pub span: Range<usize>,
 }
 
-/// Serialises the value instead of its notation: a text that looks like a number is quoted.
+/// Serialises the value, not its original notation: a text that looks like a number is quoted.
 impl Serialize for YamlNode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.value {
@@ -116,7 +113,7 @@ impl YamlNode {
         let inner = match (step, &self.value) {
             (ValueStep::Key(name), _) => self.get(name),
             (ValueStep::Item(item), YamlValue::List(items)) => items.get(*item),
-            // A single value may be written in place of a list.
+            // A single value may be written instead of a list.
             (ValueStep::Item(0), _) => Some(self),
             (ValueStep::Item(_), _) => None,
         };
@@ -138,7 +135,7 @@ impl YamlNode {
     }
 }
 
-/// Size of values, in the units for which there are limits.
+/// Size of a value, in the units of the limits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     nodes: usize,
@@ -197,8 +194,8 @@ pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
 pub(super) enum Style {
     /// Long texts and texts of several lines are written as blocks, which are readable.
     Blocks,
-    /// Every text is on one line and quoted if necessary. This is for texts that a block cannot contain, such as those
-    /// with carriage returns.
+    /// Every text is on one line and quoted if necessary. This style is for texts that a block cannot contain, such as
+    /// texts with carriage returns.
     Quotes,
 }
 
@@ -290,7 +287,7 @@ impl<'a> YamlReader<'a> {
                 let Some(node) = self.anchors.get(&anchor) else {
                     return Err(FileFault::new(span.start, "this alias has no anchor"));
                 };
-                // The size is counted before the copy, because aliases in a short line may expand to a large value.
+                // The size is checked before the copy, because aliases in a short line may expand to a large value.
                 self.read = within(self.read.plus(node.size()), &span)?;
                 Ok(YamlNode { span, ..node.clone() })
             }
@@ -410,7 +407,7 @@ mod tests {
         assert_eq!(text("g").as_deref(), Some("~"));
     }
 
-    /// With the maximum number of keys: a key is looked up, not compared with all others.
+    /// The maps have the maximum number of keys. A key is looked up in a map instead of being compared with all others.
     #[test]
     fn maps_with_many_keys_are_compared_by_key() {
         let keys: String = (0..4_900).map(|number| format!("k{number}: {number}\n")).collect();

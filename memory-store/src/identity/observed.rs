@@ -1,4 +1,4 @@
-//! Observation of a working tree.
+//! Observation of a working tree by git.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use super::remote;
 use crate::id::ProjectId;
 use crate::layout::{Tree, UserDirs};
 
-/// Observation of a working tree. Callers that may run git make it.
+/// Properties of a working tree and its repository. Callers that may run git determine them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Root of the working tree, canonical.
@@ -25,8 +25,8 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Returns this observation if it is about the main working tree `root`, or else an empty observation. A repository
-    /// above a folder gives no information on the folder.
+    /// Returns this observation if it is about the main working tree `root`, or else an empty one, because a repository
+    /// above a folder does not identify the folder.
     pub(super) fn of(self, root: &Path) -> Self {
         if self.main_root() == root {
             return self;

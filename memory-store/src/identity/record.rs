@@ -1,4 +1,4 @@
-//! Record of a project: its identity, and where its memories are.
+//! Record of a project: its identity, and the location of its memories.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub enum Mode {
     /// In the repository's `.throughline/memories`, to be committed.
     #[default]
     Committed,
-    /// In the user's data directory.
+    /// The memories are in the user's data directory.
     Private,
 }
 
@@ -67,8 +67,8 @@ pub struct Identity {
     /// The user's decision about sessions that were recorded at the project's paths before the setup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
-    /// Turns of sessions that ended before this time are kept regardless of their age, because some exceeded the age
-    /// limit when they were read, and the user did not want them removed.
+    /// Time before which sessions must have ended for their turns to be kept regardless of their age. It is set if some
+    /// sessions exceeded the maximum age when they were first read, and the user chose to keep their turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_until: Option<Timestamp>,
     /// Restrictions on other people's commits that an older version recorded. If there are any, memories from the
@@ -119,13 +119,14 @@ impl Identity {
         })
     }
 
-    /// Rewrites a damaged or missing record from its copy. If an older version kept no copy, the record is rebuilt from
-    /// the records of the project's folders. Returns a description of the repair, or `None` if nothing was repaired.
+    /// Rewrites a damaged or missing record from its copy. If there is no copy, because an older version wrote none,
+    /// rebuilds the record from the records of the project's folders. Returns a description of the repair, or `None` if
+    /// nothing was repaired.
     pub(super) fn mend(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
         let home = dirs.project(project);
         let damage = match Self::read_file(&home.identity) {
             Ok(Some(identity)) => {
-                // A record that an older version wrote gets a copy now.
+                // If an older version wrote the record, its copy is created now.
                 if !home.identity_copy.exists() {
                     identity.write_to(&home.identity_copy)?;
                 }
@@ -199,8 +200,8 @@ impl Identity {
         self.worktrees.retain(|worktree| worktree.is_dir());
     }
 
-    /// Returns whether a tree belongs to this project without a confirmation, because it has the same root commit and
-    /// the same remote. One of the two is not enough, because a fork shares the root commit, and memories of a private
+    /// Returns whether a tree belongs to this project without a confirmation: it has the same root commit and the same
+    /// remote. One of the two is not sufficient, because a fork has the same root commit, and memories of a private
     /// fork must not appear in the public clone.
     pub(super) fn is_joined_by(&self, observed: &Observed) -> bool {
         !observed.shallow && self.shares_remote(observed) && self.shares_root_commit(observed)
@@ -239,9 +240,9 @@ impl Identity {
             && self.paths.iter().chain(&self.worktrees).all(|path| !path.exists())
     }
 
-    /// Returns the reason why the tree at a recorded path is not the trusted one. `None` if it is the same, even if it
-    /// was cloned again. For a sealed tree both a root commit and a remote must match; for a record without a tree
-    /// fingerprint one of them suffices.
+    /// Returns the reason why the tree at a recorded path is not the trusted one. `None` if it is the same tree, even
+    /// if it was cloned again. For a record with a tree fingerprint, both a root commit and a remote must match; for a
+    /// record without one, either is sufficient.
     pub(super) fn objection(
         &self,
         observed: &Observed,

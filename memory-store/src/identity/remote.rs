@@ -1,7 +1,7 @@
 //! Normalisation of remote addresses.
 
 /// Returns the host and path in a remote's address, without the user, the default port, `.git` and the protocol.
-/// Returns `None` if the address has no meaning outside of this folder.
+/// Returns `None` if the address is valid only in this folder.
 pub(crate) fn normalise(address: &str) -> Option<String> {
     let address = address.trim();
     match address.split_once("://") {
@@ -37,8 +37,8 @@ fn remote(host: &str, path: &str) -> Option<String> {
     (!host.is_empty() && !path.is_empty()).then(|| format!("{host}/{path}"))
 }
 
-/// Returns the host in lower case. A port that only selects a transport, which is any port of ssh or a default port, is
-/// dropped.
+/// Returns the host in lower case. A port is omitted if it only selects a transport: any port of ssh, and default
+/// ports.
 fn host(protocol: &str, authority: &str) -> String {
     let authority = authority.to_ascii_lowercase();
     let (host, port) = match authority.rsplit_once(':') {

@@ -58,7 +58,7 @@ pub trait Graphs {
     fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
 
     /// Returns the minimum number of memory vectors for which a graph is built. A graph makes searches faster only in
-    /// far larger stores; the low limit is for exercising the code early.
+    /// far larger stores; the limit is low so that this code is used early.
     fn vectors_min(&self) -> usize {
         1000
     }
@@ -71,7 +71,7 @@ pub trait Graphs {
 
 /// Contents of a generation.
 pub struct Content<'a> {
-    /// Root of the working tree; paths of files below it are relative to it.
+    /// Root of the working tree. Paths of files below the root are stored relative to it.
     pub root: &'a Path,
     /// All memories. Archived and rejected ones are not indexed.
     pub memories: &'a [Stored],
@@ -118,16 +118,16 @@ pub struct Publisher<'a> {
     /// Memories from the repository. They are labelled, and withheld if [`Self::trust`] requires a release. They
     /// supersede only each other.
     pub from_repository: BTreeSet<MemoryId>,
-    /// For each memory, the earlier memories that differ from it and are undecided: the memory is returned instead of
-    /// them. `None` if only the links in the files are available.
+    /// For each memory, the earlier memories that contradict it, if this is undecided. The memory is returned instead
+    /// of them. `None` if only the links in the files are used.
     pub differs: Option<BTreeMap<MemoryId, Vec<MemoryId>>>,
-    /// Names of the project, which do not distinguish between prompts.
+    /// Names of the project. They do not distinguish prompts.
     pub names: BTreeSet<String>,
-    /// Source of vectors; without it, the index is searched only by words.
+    /// Source of vectors; `None` if the index contains only words.
     pub vectors: Option<&'a dyn Vectors>,
-    /// Builder that links vectors into graphs; without it, all vectors are compared.
+    /// Builder that links vectors into graphs; `None` if searches compare all vectors.
     pub graphs: Option<&'a dyn Graphs>,
-    /// True if the segment of memories is rebuilt without reading the present segment, which may have damage that its
+    /// Whether the segment of memories is rebuilt without reading the present segment, which may have damage that its
     /// header does not reveal.
     pub afresh: bool,
 }
@@ -139,7 +139,7 @@ struct MemoryDocuments<'a> {
     space: Option<Space>,
     digest: [u8; 16],
     now: Timestamp,
-    /// True if the documents are tokenized, and the withheld and superseded ones are marked.
+    /// Whether the documents are tokenized, and the withheld and superseded documents are marked.
     read: bool,
 }
 
@@ -149,7 +149,7 @@ struct BuildPlan {
     memories: Option<Vec<u8>>,
     /// All segments of passages.
     passages: Vec<SegmentRef>,
-    /// True if there is nothing to publish.
+    /// Whether there is nothing to publish.
     idle: bool,
 }
 
@@ -284,7 +284,7 @@ impl<'a> Publisher<'a> {
             for document in &mut memories.documents {
                 document.read();
                 self.trust.judge(document);
-                // After trust has judged the document, because a release is recorded for the complete text.
+                // The document was judged before, because a release is recorded for the complete text.
                 if let Some(staleness) = self.stale.get(&document.entry.id) {
                     mark_stale(document, staleness.clone());
                 }
@@ -312,12 +312,12 @@ impl<'a> Publisher<'a> {
         Some(freeze::graph(old, documents, space, graphs.vectors_min(), &link))
     }
 
-    /// Returns the number and start offset of the journal that the next generation continues. `None` for a new journal,
-    /// because the segments contain all appended changes.
+    /// Returns the number and start offset of the journal that the next generation continues. Returns `None` if a new
+    /// journal begins, because the segments contain all appended changes.
     fn journal(&self, old: Option<&Manifest>) -> Option<(u64, u64)> {
         let (old, (journal, listed)) = (old?, self.mark?);
         let length = fs::metadata(old.journal_path(&self.dir)).map_or(0, |meta| meta.len());
-        // Another process published in between, so only entries before the journal's start offset are certainly in a
+        // Another process has published since, so only the entries before the journal's start offset are certainly in a
         // segment.
         let taken = if old.journal == journal { listed } else { old.journal_start };
         match (length, length > taken) {
@@ -352,7 +352,7 @@ impl<'a> Publisher<'a> {
         let path = segment.path(&self.dir);
         let result = write_synced(&path, bytes);
         if result.is_err() {
-            // The disk may be full, so partial files are removed.
+            // The disk may be full, so incomplete files are removed.
             written.iter().chain([&path]).for_each(|path| drop(fs::remove_file(path)));
         }
         result?;
@@ -385,7 +385,7 @@ impl<'a> Publisher<'a> {
         Ok(crate::recall::calibrate(segment, settings, self.vectors))
     }
 
-    /// Returns the gate for passages, which is `known` if the passages are unchanged.
+    /// Returns the gate for passages. If the passages are unchanged, this is `known`.
     fn passage_gate(
         &self,
         passages: &[SegmentRef],
@@ -411,7 +411,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::text::VERSION.to_le_bytes());
         hasher.update(&crate::recall::fingerprint());
-        // Whether a memory is withheld depends on the memory, the rules, the releases and the policy.
+        // The result depends on the memory, the rules, the releases and the policy.
         hasher.update(&self.trust.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&(self.stale.len() as u64).to_le_bytes());
@@ -455,8 +455,8 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Sets the vectors of memories, which must be sorted by id. A vector in the present index is reused for the same
-    /// text, unless a better one is available.
+    /// Sets the vectors of memories, which must be sorted by id. If the text in the present index is equal, its vector
+    /// is reused, unless a better one is available.
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
         let space = vectors.space();
@@ -522,9 +522,9 @@ pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
     segments.chain([manifest.journal_path(dir)]).collect()
 }
 
-/// Runs one of the steps that publishing postponed: merges segments of passages, replaces the table's vectors by the
-/// transformer's where available, or builds the graph of a large segment. Returns whether there was a step to run; call
-/// it until it returns false.
+/// Runs one step of the work that publishing postponed: merges segments of passages, replaces the table's vectors by
+/// available ones of the transformer, or builds the graph of a large segment. Returns whether there was a step to run.
+/// The caller repeats the call until it returns false.
 ///
 /// # Errors
 /// If the index in `dir` cannot be read or written.
@@ -548,11 +548,11 @@ enum TurnStep {
     Nothing,
     /// The step was published.
     Done,
-    /// Another process has published meanwhile, so the step must be repeated.
+    /// Another process has published since, so the step must be repeated.
     Again,
 }
 
-/// Publishes a generation whose segments of passages `make` returns, given the present ones.
+/// Publishes a generation with the segments of passages that `make` returns. Its argument is the present segments.
 fn rewrite_passages(
     maker: &passages::Maker<'_>,
     now: Timestamp,
@@ -640,7 +640,7 @@ impl Present {
     }
 }
 
-/// Returns the generation that the name of a segment or journal contains.
+/// Returns the generation in the name of a segment or journal; `None` for other files.
 fn file_generation(name: &str) -> Option<u64> {
     let stem = name.strip_suffix(".seg").or_else(|| name.strip_suffix(".log"))?;
     let (_, number) = stem.rsplit_once('-')?;
@@ -670,12 +670,12 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     documents
 }
 
-/// Marks superseded memories and sets their successor: the memory that the file names, if present, or else the memory
-/// whose file names this one. Withheld memories must be marked before, because they are not returned and therefore
-/// supersede nothing. A memory from the repository does not supersede memories of this machine, and a draft supersedes
-/// only drafts. Expired memories supersede nothing and are removed.
+/// Marks superseded memories and sets their successors. The successor is the memory that the file names, if it exists,
+/// or else the memory whose file names this one. Withheld memories must be marked before, because they are not returned
+/// and therefore supersede nothing. A memory from the repository does not supersede memories of this machine. A pending
+/// memory supersedes only pending memories. Expired memories supersede nothing and are removed.
 fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
-    // If there are several successors, the one with the highest id, which is the youngest, is set.
+    // If there are several successors, the youngest is set, which has the highest id.
     let those = |is: fn(&Document) -> bool| -> BTreeSet<MemoryId> {
         documents.iter().filter(|it| is(it)).map(|document| document.entry.id).collect()
     };
@@ -767,8 +767,8 @@ fn published(manifest: &Manifest, changed: bool) -> Published {
     }
 }
 
-/// Removes an empty folder at the path of a file. A folder with contents is not removed; writing the file then returns
-/// an error.
+/// Removes an empty folder at the path of a file. A folder with contents is not removed, so writing the file then
+/// returns an error.
 pub(super) fn clear_folder(path: &Path) {
     let _ = fs::remove_dir(path);
 }

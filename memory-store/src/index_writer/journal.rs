@@ -28,7 +28,7 @@ fn put(stored: &Stored, root: &Path) -> Entry {
     Entry::Put(Arc::new(document))
 }
 
-/// Marks the entry of a memory that is withheld, and labels one that is from the repository.
+/// Marks the entry of a withheld memory, and labels the entry of a memory from the repository.
 fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
     if let Entry::Put(document) = &mut entry {
         let document = Arc::make_mut(document);
@@ -68,7 +68,7 @@ pub fn note(dirs: &UserDirs, tree: &Tree, scope: Scope, change: Change<'_>) -> R
     let (index, root) = match scope {
         Scope::User => (dirs.user_state().index, dirs.data.as_path()),
         Scope::Project | Scope::Paths => {
-            // A worktree without its own index uses the main working tree's.
+            // A worktree without its own index uses the index of the main working tree.
             let own = dirs.tree(&tree.root).index;
             if own.join(manifest::FILE_NAME).exists() {
                 (own, tree.root.as_path())

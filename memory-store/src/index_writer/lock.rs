@@ -1,10 +1,10 @@
-//! `writer.lock` prevents two writers from publishing at once, and prevents entries from being lost that are appended
-//! while a journal is replaced.
+//! The lock `writer.lock` prevents two writers from publishing at the same time, and prevents the loss of entries that
+//! are appended while a journal is replaced.
 //!
-//! Appenders take the lock shared, for one write. A publisher takes it exclusively, from reading the generation until
-//! the manifest is replaced. Both wait for a limited time. Removing files that no manifest names also takes the lock
-//! exclusively. Readers never take it. The lock is released when its process ends; the file is not removed, but may be
-//! deleted while no process uses the index.
+//! To append, a writer takes the lock shared, for one write. To publish, a writer takes it exclusively, from reading
+//! the generation until the manifest is replaced. Both wait for a limited time. Removing files that no manifest names
+//! also requires the exclusive lock. Readers never take it. The lock is released when its process ends. The file is not
+//! removed, but may be deleted while no process uses the index.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -17,14 +17,14 @@ use crate::fs::lock::{self, Hold, LOCK_WAIT};
 /// Name of the lock file in an index.
 pub(crate) const FILE_NAME: &str = "writer.lock";
 
-/// Takes the lock for appending, waiting up to `most`.
+/// Takes the lock for appending. Waits up to `most`.
 pub(crate) fn shared(dir: &Path, most: Duration) -> Result<File> {
     let (path, file) = open(dir)?;
     lock::take(&file, &path, Hold::Shared, most)?;
     Ok(file)
 }
 
-/// Takes the lock for publishing, waiting if necessary.
+/// Takes the lock for publishing. Waits if necessary.
 pub(crate) fn exclusive(dir: &Path) -> Result<File> {
     let (path, file) = open(dir)?;
     lock::take(&file, &path, Hold::Alone, LOCK_WAIT)?;

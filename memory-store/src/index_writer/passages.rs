@@ -23,29 +23,31 @@ use memory_store_recall::index::vectors::Embedded;
 use memory_store_recall::index::write;
 use memory_store_recall::passages::may_be_given;
 
-/// A segment is merged with the segments after it if it has less than this multiple of their size.
+/// Factor of size: a segment is merged with the segments after it if it is smaller than this multiple of their total
+/// size.
 const TIER_RATIO: u32 = 2;
-/// Maximum number of passages in a segment, and thus the maximum rewritten by a merge or for better vectors.
+/// Maximum number of passages in a segment, and therefore the maximum number that a merge or better vectors rewrite.
 pub const SEGMENT_PASSAGES_MAX: u32 = 1 << 16;
 /// Maximum number of passages merged while publishing. It is low because merged passages are tokenized again.
 const MERGED_AT_ONCE: u32 = 256;
-/// Number of segments from which segments are merged while publishing, because each reader opens all of them.
+/// Number of segments from which on publishing merges segments, because each reader opens all of them.
 const SEGMENTS_MANY: usize = 64;
-/// A segment is rewritten if it has at least one dead document in this many.
+/// Divisor: a segment is rewritten if at least this fraction of its documents is dead.
 const DEAD_SHARE: usize = 4;
-/// A segment is also rewritten if this many documents are dead, because each hook reads their numbers in the manifest.
+/// Number of dead documents from which on a segment is rewritten in any case, because each hook reads their numbers in
+/// the manifest.
 const DEAD_MAX: usize = 1024;
-/// A segment with this many dead documents is rewritten while publishing.
+/// Number of dead documents from which on a segment is rewritten while publishing.
 const DEAD_MANY: usize = 8 * DEAD_MAX;
-/// A segment gets better vectors once they are available for one in this many of its documents, or for all documents
-/// that lack them. Each time the segment is rewritten.
+/// Divisor: a segment gets better vectors if these are available for at least this fraction of its documents, or for
+/// all documents without them. Each time, the segment is rewritten.
 const BETTER_SHARE: usize = 4;
-/// Segments with up to this number of documents get every better vector at once.
+/// Maximum number of documents of a segment that gets every better vector immediately.
 const BETTER_SMALL: u32 = 4096;
-/// If a segment has fewer than this many entries per new passage, all its entries are scanned instead of searching for
-/// each new passage, because a search takes about this many steps.
+/// Number of steps of a search for one id. If a segment has fewer entries per new passage, all its entries are scanned
+/// instead.
 const WALKED: usize = 16;
-/// Size of the sample of a large segment's documents that estimates the gain of better vectors.
+/// Number of documents in the sample of a large segment that estimates the gain of better vectors.
 const SAMPLE: usize = 512;
 
 /// A segment of passages of the next generation.
@@ -81,8 +83,8 @@ pub(crate) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Returns the segments after adding passages, which must be sorted by id, in place of all existing passages of the
-    /// same turns. If all passages are already present, nothing changes.
+    /// Returns the segments after the passages, which must be sorted by id, replace all existing passages of the same
+    /// turns. If all passages are already present, nothing changes.
     pub(crate) fn with(
         &self,
         mut segments: Vec<SegmentRef>,
@@ -167,7 +169,7 @@ impl Maker<'_> {
         let segment = Segment::open(self.dir, reference)?;
         let mut replaced = BTreeSet::new();
         let mut known = BTreeSet::new();
-        // If there are many new passages, they are not searched one by one, because both lists are sorted by id.
+        // Many new passages are not searched individually. Both lists are sorted by id, so one scan is sufficient.
         let walks = new.len().saturating_mul(WALKED) >= segment.docs() as usize;
         let mut next = 0;
         for document in new.iter() {
@@ -223,15 +225,15 @@ impl Maker<'_> {
         made.map(|(encoder, vector)| Embedded { space, encoder, vector }).or(known)
     }
 
-    /// Reads the live documents of a segment with their vectors. The caller must tokenize the documents again.
+    /// Returns the live documents of a segment with their vectors. The caller must tokenize the documents again.
     fn documents(&self, reference: &SegmentRef) -> Result<Vec<Document>> {
         let segment = Segment::open(self.dir, reference)?;
         let living = (0..segment.docs()).filter(|&doc| !segment.is_dead(doc));
         living.map(|doc| document(&segment, doc)).collect()
     }
 
-    /// Returns a segment for which enough better vectors are available, rewritten, with its position. The latest
-    /// segments are tried first, because their texts are embedded first.
+    /// Returns a segment for which enough better vectors are available, rewritten with these, and its position. The
+    /// latest segments are examined first, because their texts are embedded first.
     fn better(&self, segments: &[SegmentRef]) -> Result<Option<(usize, SettlePart)>> {
         let Some(vectors) = self.vectors else { return Ok(None) };
         for (place, reference) in segments.iter().enumerate().rev() {
@@ -273,7 +275,7 @@ impl Maker<'_> {
         Ok(None)
     }
 
-    /// Returns a segment that lacks a graph, rewritten with its graph, and its position.
+    /// Returns a segment without a graph, rewritten with its graph, and its position.
     fn linked(&self, segments: &[SegmentRef]) -> Result<Option<(usize, SettlePart)>> {
         let Some(graphs) = self.graphs else { return Ok(None) };
         let Some((place, segment)) = without_graph(self.dir, segments, graphs)? else {
@@ -312,7 +314,7 @@ pub(crate) fn are_kept(parts: &[SettlePart], before: &[SegmentRef]) -> bool {
     parts.len() == before.len() && parts.iter().zip(before).all(is_one)
 }
 
-/// Finds a large segment that lacks a graph, and its position. The latest segments are tried first.
+/// Returns a large segment without a graph, and its position. The latest segments are examined first.
 pub(crate) fn without_graph(
     dir: &Path,
     segments: &[SegmentRef],
@@ -342,7 +344,7 @@ pub(crate) fn space(vectors: Option<&dyn Vectors>, documents: &[Document]) -> Op
     vectors.map(Vectors::space).or_else(known)
 }
 
-/// Finds the document with an id, from `next` on. Ids must ascend from call to call.
+/// Returns the document with an id, searching from `next` on. Ids must ascend from call to call.
 fn walk_to(segment: &Segment, next: &mut u32, id: MemoryId) -> Result<Option<(u32, Entry)>> {
     while *next < segment.docs() {
         let entry = segment.entry(*next)?;
@@ -367,13 +369,13 @@ fn living(segment: &SegmentRef) -> u32 {
     segment.docs - (segment.dead.len() as u32).min(segment.docs)
 }
 
-/// Returns whether a segment should be merged with the documents after it, which are this many.
+/// Returns whether a segment should be merged with the `docs` documents after it.
 fn may_merge(segment: &SegmentRef, docs: u32) -> bool {
     let own = living(segment);
     own < TIER_RATIO.saturating_mul(docs) && own + docs <= SEGMENT_PASSAGES_MAX
 }
 
-/// Returns the positions of the first and last segment to merge; both are equal for a segment to rewrite.
+/// Returns the positions of the first and last segment to merge. If both are equal, that segment is rewritten.
 fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
     let rotten = segments.iter().position(|segment| {
         let dead = segment.dead.len();
@@ -392,7 +394,8 @@ fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
     })
 }
 
-/// Returns whether a sample of the documents without better vectors shows enough gain to rewrite the segment.
+/// Returns whether a segment should be rewritten for better vectors, estimated from a sample of the documents without
+/// them.
 fn is_worth_it(
     docs: u32,
     waiting: &[u32],
@@ -404,7 +407,8 @@ fn is_worth_it(
     let every = waiting.len().div_ceil(SAMPLE).max(1);
     let (mut gaining, mut looked_at) = (0, 0);
     for (number, some) in (1..).zip(waiting.chunks(every)) {
-        // One document per chunk is chosen pseudo-randomly, because documents with a gain may be spaced regularly.
+        // One document of each group is chosen pseudo-randomly, because documents with a gain may be at regular
+        // distances.
         let doc = some[(mixed(number) % some.len() as u64) as usize];
         gaining += usize::from(gains(doc)?.is_some());
         looked_at += 1;
@@ -471,7 +475,7 @@ mod tests {
             } else if made == 0 {
                 prop_assert!(!worth);
             } else if waiting.len() >= 8 * SAMPLE {
-                // A sample is not exact.
+                // A sample gives no exact result.
                 let share = f64::from(made) / f64::from(docs);
                 let nearly_all = f64::from(made) > 0.9 * waiting.len() as f64;
                 prop_assert!(share > 0.15 || nearly_all || !worth, "{share}");

@@ -1,7 +1,7 @@
 //! Passages to be published, in segments that no manifest names yet.
 //!
-//! Many passages can be added in portions, and readers keep the previous state until all are there. Unpublished
-//! segments are removed on drop, and those of a killed run by the next one: on a full disk each attempt would otherwise
+//! Many passages can be added in portions; readers use the previous state until all are published. Unpublished segments
+//! are removed on drop, and those of a killed run by the next run. Otherwise, each failed attempt on a full disk would
 //! leave less space for the next.
 
 use std::fs;
@@ -27,7 +27,7 @@ pub struct Staged {
     /// The generation to which the passages are added; `None` if they replace all passages.
     base: Option<u64>,
     segments: Vec<SegmentRef>,
-    /// Paths of the written files, which are removed unless a manifest names them.
+    /// Paths of the written files. They are removed unless a manifest names them.
     written: Vec<PathBuf>,
 }
 
@@ -81,8 +81,8 @@ impl Staged {
     /// Returns the segments for the generation after `old`.
     ///
     /// # Errors
-    /// If another process published meanwhile, because the new generation may have other passages, and the other
-    /// process has removed the files that this generation does not name.
+    /// If another process has published since: its generation may have other passages, and it has removed the files
+    /// that its manifest does not name.
     pub(super) fn segments(&self, old: Option<&Manifest>) -> Result<Vec<SegmentRef>> {
         if self.base.is_some() && self.base != old.map(|old| old.generation) {
             return Err(format::damaged(
@@ -102,7 +102,7 @@ impl Drop for Staged {
         if self.written.is_empty() {
             return;
         }
-        // `drop` does not wait for a lock; the next run removes remaining files.
+        // `drop` does not wait for a lock. If the lock is taken, the next run removes the files.
         if let Ok(Some(_lock)) = lock::try_exclusive(&self.dir)
             && let Ok(manifest) = read_manifest(&self.dir)
         {
@@ -113,8 +113,8 @@ impl Drop for Staged {
     }
 }
 
-/// Removes the files that no manifest names from the index in `dir`; creates the folder if it is missing. Returns the
-/// manifest, if any; if it cannot be read, no file is removed.
+/// Removes the files that no manifest names from the index in `dir`, and creates the folder if it is missing. Returns
+/// the manifest, if there is one. If the manifest cannot be read, no file is removed.
 fn swept(dir: &Path) -> Result<Option<Manifest>> {
     create_folder(dir, Privacy::Private)?;
     let _lock = lock::exclusive(dir)?;

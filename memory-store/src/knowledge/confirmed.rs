@@ -1,7 +1,7 @@
-//! Names that a person joined or kept apart, in `entities.toml` next to the folder of memory files.
+//! Names that a person joined or separated, in `entities.toml` next to the folder of memory files.
 //!
-//! The file has one entry per line, so that git merges it line by line: `"PG" = "PostgreSQL"` joins two names, and
-//! `"Redis cache" = { not = ["Redis"] }` keeps them apart. Each line is parsed separately; an invalid line is reported
+//! The file has one entry per line, so that git can merge it line by line: `"PG" = "PostgreSQL"` joins two names, and
+//! `"Redis cache" = { not = ["Redis"] }` separates them. Each line is parsed independently; an invalid line is reported
 //! with its number and does not affect other lines.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ pub const NAME: &str = "entities.toml";
 /// Maximum size of the file in bytes.
 pub const CONFIRMED_BYTES_MAX: usize = 1 << 20;
 
-/// Maximum number of steps from a name to the one that finally replaces it.
+/// Maximum number of steps from a name to the name that finally replaces it.
 const STEPS_MAX: usize = 16;
 
 const HEAD: &str = "\
@@ -118,7 +118,7 @@ impl ConfirmedNames {
     pub fn merge(&mut self, name: &str, into: &str) -> bool {
         let before = self.lines.clone();
         let (key, target) = (key(name), key(into));
-        // An entry in the other direction would form a cycle.
+        // An entry in the opposite direction would form a cycle.
         let is_back = |other: &str, line: &ConfirmedLine| {
             self::key(other) == target
                 && line.is.as_deref().is_some_and(|is| self.root(&self::key(is)) == self.root(&key))
@@ -143,8 +143,8 @@ impl ConfirmedNames {
         self.tidy(&before)
     }
 
-    /// Separates two names that a person joined. `keeps_apart` also prevents them from being joined again by their
-    /// similarity. Returns false if nothing changes.
+    /// Separates two names that a person joined. `keeps_apart` also prevents joining them again by similarity. Returns
+    /// false if nothing changes.
     pub fn split(&mut self, name: &str, from: &str, keeps_apart: bool) -> bool {
         let before = self.lines.clone();
         let (key, other) = (key(name), key(from));
@@ -162,7 +162,7 @@ impl ConfirmedNames {
         self.tidy(&before)
     }
 
-    /// Returns the normal form that finally replaces a normal form, which may be the same one.
+    /// Returns the normal form that finally replaces a normal form. It may be the same one.
     pub(super) fn root<'k>(&'k self, key: &'k str) -> &'k str {
         let mut root = key;
         for _ in 0..STEPS_MAX {
@@ -171,7 +171,7 @@ impl ConfirmedNames {
                 _ => return root,
             }
         }
-        // There is a cycle, so nothing replaces the name.
+        // There is a cycle, so no name replaces this one.
         key
     }
 

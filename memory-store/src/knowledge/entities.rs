@@ -1,4 +1,5 @@
-//! Entities: the things that memories name. Each has one name, although memories may contain it in several spellings.
+//! Entities: the things that memories name. Each entity has one name, although memories may contain it in several
+//! spellings.
 //!
 //! A name is resolved in stages: equal normal form; a name that a person joined; the end of one longer name (see
 //! [`super::ends`]); similar letters (Jaro-Winkler); similar meaning (cosine); otherwise it is a new entity. Similarity joins only names with the same words (see
@@ -260,8 +261,8 @@ impl Entities {
     }
 }
 
-/// Returns the leading form of each normal form, with the stage that joined them. A form joins the first one that it
-/// resembles among the more frequent forms, but never a form that itself joined another: similarity is not transitive.
+/// Returns the leading form of each normal form, with the stage that joined them. A form joins the first similar form
+/// among the more frequent ones, but never a form that has itself joined another, because similarity is not transitive.
 fn leaders<'g>(
     groups: &'g BTreeMap<Arc<str>, FormGroup>,
     confirmed: &'g ConfirmedNames,
@@ -279,7 +280,7 @@ fn leaders<'g>(
         if root != key {
             leaders.insert(key, (root, JoinedBy::Person));
             leaders.entry(root).or_insert((root, JoinedBy::Form));
-            // Misspellings of this form can join it.
+            // Misspellings can join this form.
             if let Some(normal) = &group.normal {
                 blocks.entry(normal.block()).or_default().push((key, group));
             }
@@ -290,7 +291,7 @@ fn leaders<'g>(
             continue;
         };
         let block = blocks.entry(normal.block()).or_default();
-        // A name to which others were joined is not itself joined to another name by similarity.
+        // A name to which other names were joined does not join another name by similarity.
         let is_root = leaders.contains_key(key) || confirmed.chosen(key).is_some();
         let others = if is_root { &[][..] } else { &block[..] };
         let joined = others.iter().take(COMPARED_MAX).find_map(|(other, leader)| {

@@ -1,9 +1,9 @@
-//! Facts of all memories, read together: their subjects as entities, their predicates as groups, and their validity.
+//! Facts of all memories with their subjects as entities, their predicates as groups, and their validity.
 //!
 //! A fact ends at the date in its memory, when its memory is superseded, or when a newer fact of another memory
 //! excludes it: another value of a predicate with one value at a time, another version of the same object, or a denial.
-//! This last kind of end is derived, so no file of a person is changed for it, but `throughline review` offers to write
-//! it.
+//! An end because of a newer fact is derived and does not change a person's file, but `throughline review` proposes to
+//! write it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -134,8 +134,8 @@ pub fn named_object<'f>(fact: &'f Fact, predicates: &Predicates) -> Option<&'f s
 }
 
 impl FactBook {
-    /// Reads the facts of memories. Rejected and archived memories state nothing. `hold_both` returns whether a person
-    /// declared two memories to be both true.
+    /// Collects the facts of memories. Rejected and archived memories state nothing. `hold_both` returns whether a
+    /// person declared two memories to be both true.
     pub fn of(
         memories: &[&Memory],
         entities: &Entities,
@@ -221,7 +221,7 @@ impl FactBook {
                     {
                         conflict = Conflict::Asks;
                     }
-                    // If a person ended one of the facts, there is nothing to decide.
+                    // If a person ended one of the facts, no decision is needed.
                     if conflict == Conflict::Asks && (old.to.is_some() || new.to.is_some()) {
                         continue;
                     }
@@ -295,8 +295,8 @@ fn compare_values(older: &Statement, newer: &Statement, by: Similarity<'_>) -> S
     }
 }
 
-/// Splits the version from the end of an object: `tokio, version 1.38`, `tokio v1.38`, `tokio@1.38`. A plain number is
-/// a version only if the predicate group is about software: `Postgres 16`.
+/// Splits the version off the end of an object: `tokio, version 1.38`, `tokio v1.38`, `tokio@1.38`. A plain number
+/// counts as a version only if the predicate group is about software: `Postgres 16`.
 fn split_version<'o>(object: &'o str, group: &str) -> (&'o str, Option<&'o str>) {
     let object = object.trim();
     let at = object.rfind(|c: char| c.is_whitespace() || c == '@').map_or(0, |at| at + 1);

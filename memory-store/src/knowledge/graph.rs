@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 
 /// Maximum depth of a neighbourhood.
 pub const DEPTH_MAX: usize = 5;
-/// Maximum number of topics that a name may connect; a name in more topics would connect everything.
+/// Maximum number of topics that a name may connect. A name in more topics is too general.
 const TOPICS_MAX: usize = 12;
 /// Name endings of document files.
 const DOCUMENT_ENDS: [&str; 6] = [".md", ".mdx", ".rst", ".adoc", ".txt", ".pdf"];
@@ -126,14 +126,14 @@ pub struct Graph {
     names: HashSet<(NodeIndex, NodeIndex)>,
 }
 
-/// A node that was reached, with the edge through which it was reached.
+/// A node with the edge by which it was reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached {
     /// The node.
     pub node: NodeIndex,
     /// Number of edges from the start node.
     pub depth: usize,
-    /// Last edge; `None` for the start node.
+    /// The last edge to the node; `None` for the start node.
     pub through: Option<EdgeIndex>,
 }
 
@@ -388,7 +388,7 @@ impl Graph {
             .or_else(by_id)
     }
 
-    /// Returns the nodes within a distance, nearest first. Each node is returned once, so cycles are no problem.
+    /// Returns the nodes within a distance, nearest first. Each node is returned only once, also in cycles.
     pub fn within(&self, start: NodeIndex, depth: usize) -> Vec<Reached> {
         let mut reached = vec![Reached { node: start, depth: 0, through: None }];
         let mut seen = vec![false; self.graph.node_count()];
@@ -439,7 +439,7 @@ impl Graph {
     }
 
     /// Returns pairs of topics with the names and files that memories of both topics mention. Pairs with few
-    /// connections come first.
+    /// connections are first.
     pub fn bridges(&self) -> Vec<Bridge> {
         let names: BTreeSet<&str> =
             self.graph.node_weights().filter_map(|node| node.topic.as_deref()).collect();

@@ -1,7 +1,7 @@
 //! Knowledge: the names, facts and connections in the front matter of all memories.
 //!
 //! Everything here is derived from memory files and the names that a person joined ([`confirmed`]), and is never
-//! stored. The inputs are memories and plain descriptions of sessions; this module reads no transcript and no clock.
+//! stored. The inputs are memories and plain descriptions of sessions. Transcripts and the clock are not used.
 
 pub mod confirmed;
 mod ends;
@@ -17,9 +17,9 @@ pub use entities::{Entities, JoinedBy, compare};
 pub use facts::{Conflict, FactBook, Statement};
 pub use graph::{Graph, NodeKind};
 
-/// Inputs of [`Knowledge::of`] besides memories.
+/// Inputs of [`Knowledge::of`], besides the memories.
 pub struct KnowledgeOptions<'a> {
-    /// Thresholds and predicate groups.
+    /// Thresholds and predicate groups in the settings.
     pub settings: &'a crate::settings::KnowledgeSettings,
     /// The names that a person joined or kept apart.
     pub confirmed: &'a ConfirmedNames,

@@ -1,8 +1,9 @@
 //! The normal form of a name, and the comparison of two normal forms word by word.
 //!
-//! Two names may denote the same thing only if they have the same words, apart from order, plural, a usual abbreviation
-//! and a misspelling. Numbers and versions count as words. All similarities in [`super::entities`] apply within this
-//! limit, because "Redis 6" and "Redis 7", or "api server" and "api gateway", are near each other by every measure.
+//! Two names may refer to the same thing only if they have the same words, apart from order, plural, a usual
+//! abbreviation and a misspelling. Numbers and versions count as words. All similarities in [`super::entities`] apply
+//! only within this limit, because "Redis 6" and "Redis 7", or "api server" and "api gateway", are similar by every
+//! measure.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::ends;
 use crate::memory::{Entity, EntityType};
 use crate::text::{folded, rarity, term_of};
 
-/// Other usual names of widely known things, in normal form, each with the form that replaces it.
+/// Other usual names of well-known things in normal form, each with the form that replaces it.
 const WELL_KNOWN: [(&str, &str); 24] = [
     ("amazonwebservice", "aws"),
     ("commandlineinterface", "cli"),
@@ -77,7 +78,7 @@ const ABBREVIATIONS: [(&str, &str); 34] = [
     ("var", "variable"),
 ];
 
-/// Words that have no meaning of their own in a name.
+/// Words that have no separate meaning in a name.
 const FILLERS: [&str; 7] = ["a", "an", "for", "in", "of", "our", "the"];
 
 /// Minimum number of letters in a word whose misspellings are recognised.
@@ -126,7 +127,7 @@ impl NormalName {
             }
             words
         };
-        // The parts of `MongoDB` are not expanded as abbreviations, but count as words in a comparison.
+        // The parts of a name such as `MongoDB` are not expanded as abbreviations, but count as words in a comparison.
         let plain = take(false);
         let mut key = joined(&plain);
         let is_plain = !name.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
@@ -151,7 +152,7 @@ impl NormalName {
         matches!(of_type, Some(EntityType::File | EntityType::Symbol | EntityType::Setting))
     }
 
-    /// Returns a key that is equal for all names which [`Self::may_be`] may accept: the first letter of each word, and
+    /// Returns a key that is equal for all names that [`Self::may_be`] may accept: the first letter of each word, and
     /// all numbers.
     pub(super) fn block(&self) -> String {
         let mut block = String::new();
@@ -170,7 +171,7 @@ impl NormalName {
         if self.is_exact || other.is_exact || self.words.len() != other.words.len() {
             return false;
         }
-        // Both lists are sorted, so words that only one of them contains are found in a single pass.
+        // Both lists are sorted, so one pass finds the words that only one of them contains.
         let (mut ours, mut theirs) = (None, None);
         let (mut one, mut two) = (self.words.iter().peekable(), other.words.iter().peekable());
         loop {
@@ -330,7 +331,7 @@ fn is_misspelt(one: &str, other: &str) -> bool {
                 && long[first + 1] == short[first];
             is_inner && (differing == 1 || is_swap)
         }
-        // At the end, a repeated letter or an e may also be missing.
+        // At the end, a doubled letter or an e may also be missing.
         false => differing <= 1 && first > 0 && (last > 0 || ends_twice_or_with_e(long)),
     };
     let (one, other) = (term_of(one), term_of(other));

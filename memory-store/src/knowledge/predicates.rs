@@ -1,4 +1,4 @@
-//! Predicates: words for the same relation form a group, which determines the number of values that are true at a time.
+//! Predicates. Words for the same relation form a group, which determines how many values are true at a time.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -132,7 +132,7 @@ pub struct Predicate {
 pub struct Predicates {
     groups: HashMap<String, String>,
     single: BTreeSet<String>,
-    /// Cache of resolved predicates, because memories repeat the same few.
+    /// Cache of resolved predicates. Memories repeat the same few.
     read: RefCell<HashMap<String, Predicate>>,
 }
 
@@ -195,8 +195,8 @@ fn folded_words(text: &str) -> Vec<String> {
     text.split_whitespace().map(|word| word.trim_matches(['"', '`', '.', ':']).to_owned()).collect()
 }
 
-/// Returns the words of a predicate without negations and auxiliary verbs, unless it has no others, and whether it is
-/// negated.
+/// Returns the words of a predicate without negations and auxiliary verbs, unless there are no others. Also returns
+/// whether the predicate is negated.
 fn main_words(text: &str) -> (Vec<String>, bool) {
     let words = folded_words(text);
     let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());

@@ -1,4 +1,4 @@
-//! Memories as of a time: which memories were known and in force.
+//! Memories as of a time: which of them were known and in force.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::id::MemoryId;
 use crate::memory::{Memory, Status};
 use crate::time::Timestamp;
 
-/// Maximum number of successors that are followed.
+/// Maximum number of successive memories that are followed.
 const STEPS_MAX: usize = crate::succession::STEPS_MAX;
 
 /// Memories by id, for following successors.
@@ -28,8 +28,8 @@ impl<'m> History<'m> {
         Some((at.max(memory.when()), newer))
     }
 
-    /// Returns whether a memory was known and in force at a time: it was not expired, and no memory that was known and
-    /// unexpired at that time superseded it.
+    /// Returns whether a memory was known and in force at a time: it was not expired, and no other memory that was
+    /// known and not expired at that time superseded it.
     pub fn was_in_force(&self, memory: &Memory, at: Timestamp) -> bool {
         if matches!(memory.status, Status::Rejected | Status::Archived) || !is_written(memory, at) {
             return false;

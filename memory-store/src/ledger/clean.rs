@@ -11,7 +11,8 @@ use crate::redact::{Redactor, texts};
 use crate::stored::text_hash;
 
 impl Ledger {
-    /// Records that one of our texts, and perhaps the name of its file, was redacted. The redacted text is still ours.
+    /// Records that one of this program's texts, and possibly the name of its file, was redacted. The redacted text
+    /// still counts as this program's.
     pub(crate) fn cleaned(&mut self, id: MemoryId, name: Option<&str>, text: &str) -> Result<()> {
         let Some(mut entry) = self.entries.get(&id).cloned() else { return Ok(()) };
         entry.will_write(text);
@@ -21,8 +22,8 @@ impl Ledger {
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Redacts every text except those of entries for which `is_kept` is true, and drops earlier texts. Returns whether
-    /// there was a secret.
+    /// Redacts every text except those of entries for which `is_kept` returns true, and drops earlier texts. Returns
+    /// whether there was a secret.
     pub(crate) fn clean(
         &mut self,
         redactor: &Redactor,
@@ -32,14 +33,14 @@ impl Ledger {
             return Ok(false);
         }
         let mut entries = std::mem::take(&mut self.entries);
-        // `any`: a text that is not kept had a secret. If no entry had one, an earlier text did.
+        // `any` is true if a text that is not kept contained a secret. If no entry contained one, an earlier text did.
         let (mut any, mut is_in_kept) = (false, false);
         for entry in entries.values_mut() {
             let before = entry.clone();
             let is_own = self.texts.is_own(&text_hash(&entry.text)) || entry.is_own();
             entry.clean(redactor);
             if is_kept(&before) {
-                // The text and the name of the file are the person's; its earlier names are not.
+                // The text and the name of the file are the person's; the earlier names are not.
                 let named = std::mem::take(&mut entry.named);
                 *entry = LedgerEntry { named, ..before.clone() };
                 is_in_kept |= redacted_file(&before.text, redactor) != before.text
@@ -87,7 +88,7 @@ impl LedgerEntry {
         self.text = clean;
         self.named.retain(|name| !has_secret(name, redactor));
         if has_secret(&self.name, redactor) {
-            // The file's path is no longer recorded, so the file does not count as missing.
+            // The path of the file is no longer recorded, so that the file does not count as missing.
             self.name = format!("{}.{EXTENSION}", self.id);
             self.placed = false;
         }

@@ -11,7 +11,7 @@ use crate::memory::Source;
 use crate::reviewed::Reviewed;
 use crate::stored::text_hash;
 
-/// Maximum number of earlier texts and names of a memory that are still recognised as ours.
+/// Maximum number of earlier texts and names of a memory that are recognised as this program's.
 const REMEMBERED_MAX: usize = 16;
 
 /// A memory with the path of its file and the texts that were written to the file.
@@ -24,13 +24,13 @@ pub(crate) struct LedgerEntry {
     pub name: String,
     /// The text of the file as last seen or written, for restoring a missing file.
     pub text: String,
-    /// Hashes of the texts that we wrote, newest last. A file with one of these texts is unedited.
+    /// Hashes of the texts that this program wrote, newest last. A file with one of these texts is unedited.
     pub written: Vec<String>,
-    /// Hashes of the texts that we wrote for a change by a person or a model, newest last. A file with one of these
-    /// texts counts as edited.
+    /// Hashes of the texts that this program wrote for a change by a person or a model, newest last. A file with one of
+    /// these texts counts as edited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Names that we assigned to the file, newest last. A file with one of them was not renamed.
+    /// Names that this program assigned to the file, newest last. A file with one of these names was not renamed.
     pub named: Vec<String>,
     /// True if the file existed at the last survey. Until then it does not count as missing.
     pub placed: bool,
@@ -42,8 +42,8 @@ pub(crate) struct LedgerEntry {
     pub promoted: bool,
     /// True if a person or a model wrote the memory, so that it is kept even if no transcript contains it.
     pub saved: bool,
-    /// True once the file was a person's, see [`crate::reconcile::Owner`]. It remains true, whatever the later state of
-    /// git.
+    /// Whether the file was a person's at any time, see [`crate::reconcile::Owner`]. Once true, it stays true
+    /// regardless of the later state of git.
     #[serde(default, skip_serializing_if = "is_false")]
     pub owned: bool,
     /// The newer memory that a sync wrote to the file as its successor, so that the sync may remove the link again.
@@ -52,11 +52,11 @@ pub(crate) struct LedgerEntry {
     /// State of a person's memory that sessions no longer contain; `None` for other memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfound: Option<Unfound>,
-    /// True if the file was once missing as the only untracked file, as after `git clean`, and was written again. If it
+    /// Whether the file was missing once as the only untracked file, as after `git clean`, and was written again. If it
     /// is missing a second time, it counts as deleted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub returned: bool,
-    /// True if a person made the memory pending again after it was accepted: then only a review accepts it, not a
+    /// Whether a person made the memory pending again after it was accepted. Then only a review can accept it, not a
     /// setting.
     #[serde(default, skip_serializing_if = "is_false")]
     pub put_back: bool,
@@ -65,7 +65,7 @@ pub(crate) struct LedgerEntry {
     pub more: More,
 }
 
-/// Fields that this version cannot interpret and that are kept for a later version.
+/// Fields that this version cannot parse. They are kept for a later version.
 pub(crate) type More = serde_json::Map<String, serde_json::Value>;
 
 /// State of a person's memory that sessions no longer contain.
@@ -87,8 +87,8 @@ pub(crate) enum Aside {
     No,
     /// The memory is pending.
     Review,
-    /// The file disappeared when the branch changed, and git has its path in another branch or a stash. Writing it to
-    /// the working tree would block a return to that branch.
+    /// The file disappeared when the branch changed, and git has its path in another branch or a stash. If it were
+    /// written to the working tree, git could not return to that branch.
     #[serde(rename = "held")]
     Parked,
 }
@@ -117,16 +117,16 @@ impl LedgerEntry {
         }
     }
 
-    /// Returns whether the memory's file is in the folder of memory files, or was before git or a person removed it,
-    /// because a review or the settings accepted it. If the project is no longer private (`is_private`), files in its
-    /// private folder count as never accepted.
+    /// Returns whether a review or the settings accepted the memory: its file is in the folder of memory files, or was
+    /// there before git or a person removed it. `is_private` is whether the project is private; if it is not, files in
+    /// its private folder count as never accepted.
     pub(crate) fn was_in_folder(&self, is_private: bool) -> bool {
         let in_place = self.aside == Aside::No && !self.name.is_empty();
         let of_folder = is_private || !self.root.as_os_str().is_empty();
         self.aside == Aside::Parked || of_folder && (self.promoted || in_place)
     }
 
-    /// Returns whether we wrote this text.
+    /// Returns whether this program wrote this text.
     pub(crate) fn wrote(&self, text: &str) -> bool {
         self.written.contains(&text_hash(text))
     }
@@ -136,13 +136,13 @@ impl LedgerEntry {
         reviewed.ids.contains(&self.id) && self.aside == Aside::No
     }
 
-    /// Returns whether the last text seen was written on this machine, either derived or for a user.
+    /// Returns whether the last text seen was written on this machine, either derived from sessions or for a user.
     pub(crate) fn is_own(&self) -> bool {
         let hash = text_hash(&self.text);
         self.written.contains(&hash) || self.changed.contains(&hash)
     }
 
-    /// Returns the provenance that the last text seen contains; `None` if the text cannot be parsed.
+    /// Returns the source in the last text seen; `None` if the text cannot be parsed.
     pub(crate) fn source(&self) -> Option<Source> {
         let file = MemoryFile::parse(Path::new(&self.name), self.text.clone().into_bytes());
         file.ok().map(|file| file.memory.source)
@@ -153,19 +153,20 @@ impl LedgerEntry {
         !self.text.is_empty() && !self.wrote(&self.text)
     }
 
-    /// Records that we write this text.
+    /// Records that this program writes this text.
     pub(crate) fn will_write(&mut self, text: &str) {
         remember(&mut self.written, text_hash(text));
         text.clone_into(&mut self.text);
     }
 
-    /// Records that we write this text because of a change by a person or a model.
+    /// Records that this program writes this text because of a change by a person or a model.
     pub(crate) fn will_change(&mut self, text: &str) {
         remember(&mut self.changed, text_hash(text));
         text.clone_into(&mut self.text);
     }
 
-    /// Records that we write this text to a file of this name because a person or a model saves the memory.
+    /// Records that this program writes this text to a file with this name, because a person or a model saves the
+    /// memory.
     pub(crate) fn will_be_saved(&mut self, name: &str, text: &str) {
         self.will_write(text);
         if self.name != name {
@@ -175,7 +176,7 @@ impl LedgerEntry {
         self.saved = true;
     }
 
-    /// Records that we assign this name to the file.
+    /// Records that this program assigns this name to the file.
     pub(crate) fn will_name(&mut self, name: &str) {
         remember(&mut self.named, name.to_owned());
         name.clone_into(&mut self.name);
@@ -194,12 +195,12 @@ pub(crate) struct SeenTree {
     pub head: Option<String>,
     pub branch: Option<String>,
     pub stash: Option<String>,
-    /// The last time that git discarded uncommitted files, see [`crate::reconcile::GitSnapshot`]. Missing in older
+    /// The last time at which git discarded uncommitted files, see [`crate::reconcile::GitSnapshot`]. Missing in older
     /// ledgers.
     #[serde(default)]
     pub swept: Option<String>,
-    /// True if the store's README existed and was not committed. A command that removes untracked files removes it as
-    /// well, but a person who deletes a memory does not.
+    /// Whether the store's README existed and was not committed. A command that removes untracked files also removes
+    /// the README, unlike a person who deletes a memory.
     pub loose_readme: bool,
     /// Fields of a later version of the program.
     #[serde(flatten)]
@@ -220,6 +221,6 @@ pub(crate) enum LedgerLine {
     Drop(MemoryId),
     Bury(Tombstone),
     Seen(SeenTree),
-    /// The text that has this hash is of this machine.
+    /// The text with this hash is this machine's.
     Own(String),
 }

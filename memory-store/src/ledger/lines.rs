@@ -1,4 +1,4 @@
-//! The ledger on disk: one line with a checksum per event. Lines are appended, and the last line about an item is
+//! The ledger on disk, with one line and checksum per event. Lines are appended, and the last line about an item is
 //! valid. A kill at any moment leaves at most one torn line, which is skipped.
 
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::error::{At, Error, Result};
 use crate::fs::disk::{Privacy, open_with_folders, private_options, read_if_there, replace};
 use crate::fs::lines::ends_torn;
 
-/// Maximum size of a ledger in bytes: far more than any project needs, to limit what is read.
+/// Maximum number of bytes that are read from a ledger. No project needs nearly as many.
 const LEDGER_BYTES_MAX: usize = 1 << 30;
 
 /// Number of hexadecimal digits of the checksum before each line.
@@ -22,9 +22,9 @@ const CHECKSUM_CHARS: usize = 8;
 /// Contents of a ledger file.
 pub(super) struct LedgerLines<T> {
     pub events: Vec<T>,
-    /// Whole lines that cannot be interpreted, because a later version of the program wrote them.
+    /// Complete lines of an unknown kind, which a later version of the program wrote.
     pub foreign: Vec<Vec<u8>>,
-    /// Lines that are torn or damaged; they are skipped.
+    /// Number of torn or damaged lines, which are skipped.
     pub damaged: usize,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<LedgerLines<T>> {
     Ok(lines)
 }
 
-/// Appended lines that readers see but that may not be on the disk yet.
+/// Appended lines that readers can see but that may not be on disk yet.
 #[derive(Debug)]
 #[must_use = "they are not on the disk yet"]
 pub(crate) struct Unsynced {
@@ -60,14 +60,14 @@ pub(crate) struct Unsynced {
 }
 
 impl Unsynced {
-    /// Waits until the lines are on the disk. Other writers need not wait meanwhile, because a process that replaces
-    /// the file has read these lines and syncs the new file.
+    /// Waits until the lines are on disk. Other writers need not wait, because a process that replaces the file has
+    /// read these lines and syncs the new file.
     pub(crate) fn sync(self) -> Result<()> {
         self.file.sync_data().at(&self.path)
     }
 }
 
-/// Appends lines in one write, and waits until they are on the disk.
+/// Appends lines in one write, and waits until they are on disk.
 pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
     match events {
         [] => Ok(()),

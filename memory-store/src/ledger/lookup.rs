@@ -1,5 +1,5 @@
-//! Single queries that do not parse all lines of a ledger: saving or forgetting a memory needs only the lines about
-//! this memory, and there may be a hundred thousand others.
+//! Queries about a single memory that do not parse all lines of a ledger. Saving or forgetting a memory needs only the
+//! lines about this memory, and the ledger may contain a hundred thousand others.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -20,13 +20,13 @@ use crate::time::Timestamp;
 
 /// Number of bytes at the end of a ledger that are searched for recent saves.
 const LATEST_BYTES_MAX: u64 = 128 << 10;
-/// Size in bytes of the first piece when a ledger is read backwards. It is small because most queries are about recent
-/// saves; each further piece is twice as large.
+/// Size in bytes of the first piece if a ledger is read backwards. It is small because most queries are about recent
+/// saves. Each further piece is twice as large.
 const STEP_BYTES_MIN: u64 = 16 << 10;
 /// Maximum size of a piece in bytes.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// A ledger for single queries. A writer must hold the store's lock.
+/// Access to a ledger for queries about single memories. A writer must hold the store's lock.
 pub(crate) struct Lookup {
     path: PathBuf,
 }
@@ -36,22 +36,22 @@ pub(crate) struct Lookup {
 pub(crate) struct LatestFiles {
     /// Names of the files.
     pub names: Vec<String>,
-    /// The open ledger file; while it is open, its inode is not reused.
+    /// The open ledger file. While it is open, its inode is not reused.
     ledger: Option<File>,
     end: u64,
 }
 
 impl LatestFiles {
-    /// Adds the files from the lines whose texts contain all of these words.
+    /// Adds the files of the lines whose texts contain all of these words.
     fn add(&mut self, words: &str, lines: &[u8]) {
         let words = words.to_lowercase();
         let signs = words.split(|c: char| !c.is_ascii_alphanumeric());
         let mut signs: Vec<&str> = signs.filter(|word| !word.is_empty()).collect();
-        // A longer word occurs in fewer lines, so it is searched first.
+        // Longer words occur in fewer lines, so they are searched first.
         signs.sort_by_key(|word| std::cmp::Reverse(word.len()));
         for line in lines.split(|&byte| byte == b'\n') {
-            // Most lines do not match. JSON leaves ASCII letters and digits unchanged, so lines of ASCII can be
-            // compared byte by byte without regard to case; other lines must be parsed.
+            // Most lines do not match. JSON leaves ASCII letters and digits unchanged, so ASCII lines can be compared
+            // byte by byte, ignoring case. Other lines must be parsed.
             if line.is_ascii() && !signs.iter().all(|sign| has_word(line, sign.as_bytes())) {
                 continue;
             }
@@ -122,7 +122,7 @@ impl Lookup {
         Ok(origin)
     }
 
-    /// Records a change by Claude that the user has to decide about.
+    /// Records a change by Claude about which the user must decide.
     pub(crate) fn ask(&self, change: PendingChange) -> Result<()> {
         self.add(LedgerEvent::Ask(change))
     }
@@ -135,7 +135,8 @@ impl Lookup {
         Ok(latest)
     }
 
-    /// Adds the names of files saved since `latest` was read. Most of the ledger is thus read before the lock is taken.
+    /// Adds the names of files that were saved after `latest` was read. Therefore most of the ledger can be read before
+    /// the lock is taken.
     pub(crate) fn read_on(&self, words: &str, latest: &mut LatestFiles) -> Result<()> {
         let Some((mut file, end)) = self.open()? else { return Ok(()) };
         let at = file.metadata().at(&self.path)?;
@@ -152,20 +153,21 @@ impl Lookup {
             true => 0,
             false => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1),
         };
-        // An incomplete last line is being written; the next call reads it.
+        // An incomplete last line is still being written; the next call reads it.
         let until = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1).max(from);
         (latest.ledger, latest.end) = (Some(file), start + until as u64);
         latest.add(words, &bytes[from..until]);
         Ok(())
     }
 
-    /// Records a memory that the ledger does not contain, without waiting for the disk; `name` is the name of its file.
+    /// Records a memory that the ledger does not contain, without waiting for the disk. `name` is the name of the
+    /// memory's file.
     pub(crate) fn created(&self, mut new: LedgerEntry, name: &str, text: &str) -> Result<Unsynced> {
         new.will_be_saved(name, text);
         lines::write(&self.path, &[LedgerEvent::Entry(Box::new(new))])
     }
 
-    /// Records a saved memory; `name` is the name of its file.
+    /// Records a saved memory. `name` is the name of its file.
     pub(crate) fn saved(
         &self,
         known: Option<LedgerEntry>,
@@ -174,7 +176,8 @@ impl Lookup {
         text: &str,
     ) -> Result<()> {
         let mut entry = match known {
-            // For an edited derived memory, the text is recorded as a change, so it counts as the person's.
+            // For a derived memory that was edited, the text is recorded as a change, so that it counts as the
+            // person's.
             Some(mut known) if !known.saved => {
                 known.will_change(text);
                 return self.add(LedgerEvent::Entry(Box::new(known)));
@@ -236,7 +239,7 @@ impl Lookup {
             step = (2 * step).min(STEP_BYTES);
             let mut bytes = self.read(&mut file, start, end)?;
             bytes.append(&mut rest);
-            // The first line of a piece may begin in the piece before it.
+            // The first line of a piece may begin in the previous piece.
             let whole_from = match start {
                 0 => 0,
                 _ => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1),
@@ -282,7 +285,7 @@ impl Lookup {
     }
 }
 
-/// Returns whether a line contains `word`, a run of lower-case letters and digits, in any case.
+/// Returns whether a line contains `word`, ignoring case. `word` consists of lower-case letters and digits.
 fn has_word(line: &[u8], word: &[u8]) -> bool {
     let Some(first) = word.first() else { return true };
     let mut starts = memchr::memchr2_iter(*first, first.to_ascii_uppercase(), line);
@@ -378,7 +381,7 @@ mod tests {
             lookup.read_on("a pier", &mut latest).unwrap();
             assert_eq!(latest.names.len(), usize::from(number) + 1);
         }
-        // Lines are read once, unless the ledger was replaced.
+        // Lines are read only once, unless the ledger was replaced.
         latest.names.clear();
         save(3);
         lookup.read_on("a pier", &mut latest).unwrap();
@@ -389,7 +392,7 @@ mod tests {
         std::fs::rename(other, &home.ledger).unwrap();
         lookup.read_on("a pier", &mut latest).unwrap();
         assert_eq!(latest.names, ["3.md", "0.md", "1.md", "2.md"]);
-        // A line that is only partly written is read once it is complete.
+        // An incomplete line is read after it is completed.
         latest.names.clear();
         save(4);
         let whole = std::fs::read(&home.ledger).unwrap();

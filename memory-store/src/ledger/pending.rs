@@ -28,18 +28,18 @@ pub struct PendingChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
-    /// A note by Claude is to replace the user's memory.
+    /// Claude noted a memory that would replace the user's memory with this id.
     Replace(MemoryId),
-    /// The user's memory is to be forgotten.
+    /// Claude requested that the user's memory be forgotten.
     Forget,
-    /// A tool call changed the file of the user's memory.
+    /// A tool call edited the file of the user's memory.
     Edit,
-    /// A tool call removed the file of the user's memory, which was written again.
+    /// A tool call removed the file of the user's memory. The program wrote the file again.
     Remove,
     /// A tool call wrote a memory file.
     Add,
-    /// A command started by Claude Code saved a note. The note counts as the person's if the transcript shows that they
-    /// typed the command.
+    /// A command that Claude Code ran saved a note. If the transcript shows that the user typed the command, the note
+    /// counts as the user's.
     Save,
 }
 

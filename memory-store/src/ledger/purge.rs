@@ -12,7 +12,7 @@ use crate::id::MemoryId;
 use crate::store::Gone;
 
 impl Ledger {
-    /// Removes the data of purged sessions, but keeps texts that people changed or wrote. Archived memories (`aside`)
+    /// Removes the data of purged sessions, except texts that a person changed or wrote. Archived memories (`aside`)
     /// keep their names.
     pub(crate) fn unlearn(&mut self, gone: &Gone<'_>, aside: &BTreeSet<MemoryId>) -> Result<()> {
         let before = (self.entries.clone(), self.tombstones.clone());
@@ -38,7 +38,7 @@ impl Ledger {
 impl LedgerEntry {
     fn unlearn(&mut self, gone: &Gone<'_>) {
         let Ok(mut file) = MemoryFile::parse(Path::new(""), self.text.as_bytes().to_vec()) else {
-            // Without the purged data, the text is not a valid memory, and its origin cannot be determined.
+            // Without the purged data, the text is not a valid memory, so its session cannot be read from it.
             if gone.has_id(self.id) {
                 self.text.clear();
             }
@@ -46,7 +46,7 @@ impl LedgerEntry {
         };
         let Some(rest) = gone.rest(&file.memory, true) else { return };
         if !self.saved && !self.is_edited() {
-            // Reconciliation removes the memory or writes it from other sources.
+            // The next reconciliation removes the memory, or writes it from its other sources.
             self.text.clear();
             return;
         }

@@ -6,7 +6,8 @@ use super::entry::LedgerEntry;
 use crate::file::MemoryFile;
 use crate::stored::{Stored, text_hash};
 
-/// Maximum number of texts recorded for each origin, besides those of present memories. The oldest are dropped.
+/// Maximum number of texts recorded for each origin, in addition to the texts of present memories. The oldest are
+/// dropped.
 const TEXTS_MAX: usize = 50_000;
 
 /// Hashes of texts by origin: this machine (derived, written or released), the repository, and Claude's tool calls.
@@ -15,7 +16,7 @@ pub(crate) struct KnownTexts {
     own: TextHashes,
     pulled: TextHashes,
     claudes: TextHashes,
-    /// True if a text from the repository is also of this machine, which means that it was released.
+    /// True if a text from the repository is also recorded as a text of this machine, because a person released it.
     both: bool,
 }
 
@@ -26,7 +27,7 @@ pub(crate) enum LedgerOrigin {
     Own,
     /// The text was pulled with the repository.
     Pulled,
-    /// A tool call of Claude's wrote the text.
+    /// One of Claude's tool calls wrote the text.
     Claude,
     /// The text appeared since the last survey.
     Unknown,
@@ -40,11 +41,11 @@ struct TextHashes {
 }
 
 impl KnownTexts {
-    /// Returns whether the text of a memory's file was derived, written or released here, in any form, because an
-    /// editor may write the front matter in another way.
+    /// Returns whether the text of a memory's file was derived, written or released on this machine. The front matter
+    /// may have another form, because an editor may have rewritten it.
     pub(crate) fn owns(&self, stored: &Stored) -> bool {
-        // A pulled text is recorded by the hash of its meaning as well, so if no pulled text was released, neither was
-        // this one.
+        // A pulled text is also recorded by the hash of its meaning. If no pulled text was released, a pulled text is
+        // therefore not a text of this machine.
         let is_others = self.is_pulled(&stored.text) || self.is_claudes(&stored.text);
         let may_own = self.both || !is_others;
         self.is_own(&stored.text) || (may_own && self.owns_meaning(stored))
@@ -60,20 +61,20 @@ impl KnownTexts {
         }
     }
 
-    /// Returns whether the text of a memory's file was pulled, in any form.
+    /// Returns whether the text of a memory's file was pulled. The front matter may have another form.
     pub(crate) fn pulls(&self, stored: &Stored) -> bool {
         self.is_pulled(&stored.text)
             || meaning_hash(stored).is_some_and(|hash| self.is_pulled(&hash))
     }
 
-    /// Returns whether the hash of the memory's meaning is that of a text of this machine.
+    /// Returns whether a text of this machine has the same meaning as the text of a memory's file.
     fn owns_meaning(&self, stored: &Stored) -> bool {
-        // Hashing the meaning writes the memory, which takes longer than reading it, so it is skipped if there are no
-        // own texts.
+        // Hashing the meaning requires the text that the program would write, which takes longer than reading the file.
+        // It is skipped if no texts of this machine are recorded.
         !self.own.numbers.is_empty() && meaning_hash(stored).is_some_and(|hash| self.is_own(&hash))
     }
 
-    /// Returns whether a text, given by its hash, is of this machine.
+    /// Returns whether the text with this hash is a text of this machine.
     pub(crate) fn is_own(&self, hash: &str) -> bool {
         self.own.numbers.contains_key(hash)
     }
@@ -82,17 +83,18 @@ impl KnownTexts {
         self.pulled.numbers.contains_key(hash)
     }
 
-    /// Returns whether a tool call of Claude's wrote a text, given by its hash.
+    /// Returns whether one of Claude's tool calls wrote the text with this hash.
     pub(crate) fn is_claudes(&self, hash: &str) -> bool {
         self.claudes.numbers.contains_key(hash)
     }
 
-    /// Returns whether a tool call of Claude's wrote the text of a memory's file and no person confirmed it.
+    /// Returns whether one of Claude's tool calls wrote the text of a memory's file and no person confirmed it.
     pub(crate) fn is_of_claude(&self, stored: &Stored) -> bool {
         self.has_claudes(stored) && !self.owns(stored)
     }
 
-    /// Returns whether a tool call of Claude's wrote the text of a memory's file, in any form.
+    /// Returns whether one of Claude's tool calls wrote the text of a memory's file. The front matter may have another
+    /// form.
     fn has_claudes(&self, stored: &Stored) -> bool {
         let has_any = !self.claudes.numbers.is_empty();
         has_any
@@ -100,7 +102,8 @@ impl KnownTexts {
                 || meaning_hash(stored).is_some_and(|hash| self.is_claudes(&hash)))
     }
 
-    /// Returns whether pulled texts may have been dropped, so that an unknown text may be a pulled one.
+    /// Returns whether hashes of pulled texts may have been dropped, so that a text of unknown origin may be a pulled
+    /// text.
     pub(crate) fn forgets(&self) -> bool {
         self.pulled.order.len() >= TEXTS_MAX
     }
@@ -167,10 +170,10 @@ pub(crate) fn hashes(stored: &Stored) -> BTreeSet<String> {
     meaning_hash(stored).into_iter().chain([stored.text.clone()]).collect()
 }
 
-/// Returns the hash of a memory's meaning, which is the hash of the text that our programs would write for it; `None`
-/// if the memory cannot be written.
+/// Returns the hash of a memory's meaning: the hash of the text that the program would write for the memory. Returns
+/// `None` if the memory cannot be written.
 pub(super) fn meaning_hash(stored: &Stored) -> Option<String> {
-    // A file in our first form already has that text, so the memory need not be written again.
+    // If the file already has the form in which the program writes new files, its text has this hash.
     let is_first_form = |text: String| text_hash(&text) == stored.text;
     if MemoryFile::first_form(&stored.memory).is_some_and(is_first_form) {
         return Some(stored.text.clone());

@@ -31,11 +31,11 @@ const UNFINISHED: &str = "unfinished-";
 /// Maximum size of a manifest in bytes.
 const MANIFEST_BYTES_MAX: usize = 64 << 20;
 
-/// Maximum total size in bytes of the copies of one run. A step that would exceed it is refused before anything
-/// changes.
+/// Maximum total size in bytes of the copies of one run. A step that would exceed this size fails before it changes a
+/// file.
 const COPIES_BYTES_MAX: u64 = 256 << 20;
 
-/// Maximum number of backups in one private folder; older ones are removed.
+/// Maximum number of backups in one private folder. Older backups are removed.
 const BACKUPS_MAX: usize = 5;
 
 /// Number of days for which a backup is kept.
@@ -109,7 +109,7 @@ pub(super) struct Backup {
 }
 
 impl Backup {
-    /// Finds the backup of a killed run of this store, if any.
+    /// Returns the backup of a killed run of this store, if there is one.
     ///
     /// # Errors
     /// If the manifest cannot be read.
@@ -170,8 +170,8 @@ impl Backup {
         self.manifest.entries.len()
     }
 
-    /// Copies the present bytes of the files to be changed. If an earlier step changed a file, its first copy is kept.
-    /// The caller may change the files after this returns.
+    /// Copies the present bytes of the files that a step will change. If an earlier step of the run changed a file, the
+    /// earlier copy is kept. The caller must not change the files before this function returns.
     pub(super) fn add(
         &mut self,
         changes: &[FileChange],
@@ -182,7 +182,8 @@ impl Backup {
         for change in changes {
             let (before_hash, after_hash) = (hashed(&change.before), hashed(&change.after));
             let known = self.manifest.entries.iter().position(|entry| entry.path == change.path);
-            // Bytes that the run itself wrote, in an earlier step or before it was killed, must not be restored.
+            // Bytes that the run itself wrote, in an earlier step or before it was killed, are not copied, because
+            // restoring them would not restore the state before the run.
             let is_kept = known.is_some_and(|known| {
                 let entry = &self.manifest.entries[known];
                 before_hash == entry.before_hash || entry.is_of_run(&before_hash)
@@ -234,10 +235,10 @@ impl Backup {
         disk::replace(&path, &bytes, Privacy::Private)
     }
 
-    /// Restores the files that the run changed, the last change first. A file that cannot be written does not prevent
-    /// the restoration of the others.
+    /// Restores the files that the run changed, beginning with the last change. An error for one file does not prevent
+    /// the restoration of the other files.
     ///
-    /// `is_ours` returns whether the program wrote these bytes later, without a decision of a person.
+    /// `is_ours` returns whether the program wrote these bytes after the run, without a person's decision.
     pub(super) fn put_back(
         &self,
         site: &Site,
@@ -247,7 +248,7 @@ impl Backup {
         let (mut done, mut failure) = (RestoredFiles::default(), None);
         let mark = format_version::path(&site.folder());
         for entry in self.manifest.entries.iter().rev() {
-            // A path that cannot be read as a file does not contain bytes of the run.
+            // A path that cannot be read as a file does not contain bytes that the run wrote.
             let Ok(now) = site.read(&entry.path) else {
                 done.left.push(entry.path.clone());
                 continue;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// Number of writes that a run may still make. Tests use it to end a run after any write.
+/// Number of writes that a run may still make. Tests use it to end a run after a given number of writes.
 pub(super) struct Budget(pub(super) usize);
 
 impl Budget {

@@ -1,4 +1,4 @@
-//! Migration step that renames the status of pending memories: version 0.1.0 wrote `draft`.
+//! Migration step that renames the status of pending memories to `held`. Version 0.1.0 wrote `draft`.
 
 use super::plan::{FileChange, Planned};
 use super::site::Site;
@@ -16,7 +16,8 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
     let ledger = Ledger::open(&site.home)?;
     let (mut changes, mut lines) = (Vec::new(), Vec::new());
     visit(std::slice::from_ref(&site.home.drafts), &mut |read| {
-        // A file that cannot be parsed or changed in place is not changed, because the old status is still accepted.
+        // A file that cannot be parsed or edited in place is left unchanged, because the program still accepts the old
+        // status.
         let Ok(read) = read else { return };
         let (path, id, mut file) = (read.stored.path, read.stored.memory.id, read.file);
         let before = file.text().to_owned();

@@ -21,17 +21,17 @@ const FILE_BYTES_MAX: usize = 4 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepResult {
-    /// The step's changes begin. If there is no later line about the step, the process was killed.
+    /// The step is about to change files. If the log contains no later line about the step, the process was killed.
     Begun,
     /// The step ran to completion.
     Done,
-    /// The step failed, and all its changes were undone.
+    /// The step failed, and all its changes were reverted.
     Restored,
-    /// The step failed, and a file could not be restored; the backup contains it.
+    /// The step failed, and a file could not be restored. The backup contains the file's former bytes.
     Failed,
-    /// The store cannot be changed in its present state; the step is retried.
+    /// The store cannot be changed in its present state. The step is retried later.
     Waits,
-    /// A person restored the backup.
+    /// A person restored the store from the backup.
     WentBack,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     refuse_links(options.read(true).append(true).create(true));
     let mut file = open_with_folders(&path, &options).at(&path)?;
     let mut bytes = Vec::new();
-    // A killed process may have left an incomplete line.
+    // A killed process may have left an incomplete last line.
     if ends_torn(&mut file).at(&path)? {
         bytes.push(b'\n');
     }

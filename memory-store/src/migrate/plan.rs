@@ -9,15 +9,15 @@ use crate::ledger::LedgerLine;
 
 /// Result of planning a step.
 pub(super) enum Planned {
-    /// The changes. If there are none, the store already has the new form.
+    /// The changes. If there are none, the store already has the new format.
     Changes {
         /// Files, in the order in which they change.
         files: Vec<FileChange>,
-        /// Lines that are added to the ledger first, so that it lists each new text as ours. They are kept even if the
-        /// run fails.
+        /// Lines that are appended to the ledger before the files change, so that the ledger lists each new text as
+        /// written by the program. They remain in the ledger even if the run fails.
         ledger: Vec<LedgerLine>,
     },
-    /// Reason why the store cannot be changed in its present state; the step is retried later.
+    /// The store cannot be changed in its present state, for this reason. The step is retried later.
     Waits(String),
 }
 

@@ -17,7 +17,7 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
     let bytes = match site.read(&path) {
         Ok(None) => return Ok(Planned::files(Vec::new())),
         Ok(Some(bytes)) => bytes,
-        // For example, the file is a symbolic link. The old setting is still read, with a warning.
+        // The file is, for example, a symbolic link. The program still reads the old setting, with a warning.
         Err(error) => return Ok(Planned::Waits(error.to_string())),
     };
     let text = str::from_utf8(&bytes).map_err(|_| "it is no UTF-8".to_owned());
@@ -87,7 +87,7 @@ mod tests {
                 "# promote = \"auto\"\n  review = false\n[redact]\n",
             ),
             ("\u{feff}a = 1\npromote = \"\"\"\nreview\"\"\"", "\u{feff}a = 1\nreview = true"),
-            // An invalid value counted as the stricter value.
+            // Version 0.1.0 used the stricter value for an invalid one.
             ("promote = 1\n", "review = true\n"),
         ] {
             assert_eq!(renewed(before), Ok(Some(after.to_owned())), "{before:?}");

@@ -1,4 +1,4 @@
-//! Running the due steps of a store, and reverting them.
+//! Runs the due steps of a store, and reverts them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -39,12 +39,12 @@ pub struct Migrated {
     pub files: usize,
     /// Path of the backup with copies of these files, if any.
     pub backup: Option<PathBuf>,
-    /// Reason why a further step is postponed.
+    /// Reason why the next step was postponed.
     pub waits: Option<String>,
 }
 
 impl Migrated {
-    /// Returns whether a person should be informed: files changed, or a step is postponed.
+    /// Returns whether to report the result to the user: files changed, or a step was postponed.
     pub fn is_reported(&self) -> bool {
         self.files > 0 || self.waits.is_some()
     }
@@ -71,8 +71,8 @@ impl fmt::Display for Migrated {
 /// Runs the due steps of a store, and removes its old backups. Returns `None` if no step is due.
 ///
 /// # Errors
-/// [`Error::Newer`] for a format that this program does not support; other errors if a step failed, whose changes are
-/// then reverted.
+/// [`Error::Newer`] for a format that this program does not support. If a step fails, its changes are reverted and its
+/// error is returned.
 pub fn bring_up_to_date(site: &Site, now: Timestamp) -> Result<Option<Migrated>> {
     run(site, &ALL, now, usize::MAX)
 }
@@ -101,7 +101,7 @@ pub(super) fn run(
     writes: usize,
 ) -> Result<Option<Migrated>> {
     format_version::check_user(&site.dirs)?;
-    // This check takes no lock, because nearly every run ends here.
+    // This check takes no lock, because for nearly every run no step is due.
     let version = site.version_for(migrations)?;
     let is_current = site.pending(migrations, version.number).next().is_none();
     if is_current && !backup::is_unfinished(site) {
@@ -124,7 +124,7 @@ struct MigrationRun<'a> {
     site: &'a Site,
     now: Timestamp,
     budget: Budget,
-    /// Format before the run; if it continues a killed run, the format before that run.
+    /// Format before the run. If the run continues a killed run, the format before the killed run.
     from: u32,
     /// Format now.
     reached: u32,
@@ -180,7 +180,7 @@ impl<'a> MigrationRun<'a> {
         Ok(())
     }
 
-    /// Logs as done the steps that a killed run completed but did not log.
+    /// Adds `done` lines for steps that a killed run completed without logging.
     fn complete_log(&mut self, migrations: &'static [Migration]) -> Result<(), Stop> {
         let (site, reached) = (self.site, self.reached);
         let mut lines = log::read(&site.home);
@@ -286,7 +286,7 @@ impl<'a> MigrationRun<'a> {
             Ok(put_back) => put_back,
             Err(Stop::Killed) => return Ok(None),
             Err(Stop::Failed(worse)) => {
-                // The backup is kept, and the next run continues this one.
+                // The backup is kept. The next run finds it and continues this run.
                 self.note_failure(StepResult::Failed, &format!("{error}; {worse}"))?;
                 return Err(error);
             }
@@ -306,7 +306,7 @@ impl<'a> MigrationRun<'a> {
         Err(error)
     }
 
-    /// Logs the result of the run for each of its steps, because completed steps are reverted as well.
+    /// Logs the result of the run for each of its steps, because the completed steps are reverted as well.
     fn note_failure(&self, result: StepResult, why: &str) -> Result<()> {
         let done = self.done.iter().map(|step| (*step, 0));
         let mut steps = done.chain(self.current);
@@ -314,8 +314,8 @@ impl<'a> MigrationRun<'a> {
     }
 }
 
-/// Restores the files in a backup of a store, including the version file. A file that was changed since is not
-/// restored, unless the program itself changed it. The next sync by this program migrates the store again.
+/// Restores the files in a backup of a store, including the version file. A file that changed after the run is restored
+/// only if the program itself changed it. The next sync by this program migrates the store again.
 ///
 /// # Errors
 /// If no finished backup has this name, or a file cannot be written.
@@ -323,7 +323,7 @@ pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<RestoredFiles>
     let backup = backup::find(site, name)?;
     let _lock = stored::lock(&site.home)?;
     let mut unbounded = Budget(usize::MAX);
-    // Later syncs may have rewritten memory files; the program wrote these as well.
+    // Later syncs may have rewritten memory files. Texts that the ledger lists as the program's are restored as well.
     let ledger = Ledger::open(&site.home)?;
     let is_ours = |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(|text| ledger.wrote(text));
     let done = match backup.put_back(site, &is_ours, &mut unbounded) {
@@ -348,7 +348,7 @@ pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<RestoredFiles>
 }
 
 /// Adds a line about an unnumbered step of a sync to the log of a project's private state. Such a step depends on the
-/// state of git and does not change the format.
+/// state of git and does not change the format of the store.
 ///
 /// # Errors
 /// If the format cannot be read, or the log cannot be written.

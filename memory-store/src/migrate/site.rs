@@ -52,7 +52,7 @@ impl Site {
     pub fn all(dirs: &UserDirs, tree: &Tree, roots: &[PathBuf]) -> Vec<Self> {
         let home = dirs.project(tree.project);
         let mut sites = vec![Self::user(dirs), Self::project(dirs, home.clone(), roots.to_vec())];
-        // The memory folders of a project with private memories are not read.
+        // If the project's memories are private, the memory folders of its working trees are not read.
         let reads_folders =
             identity::mode(dirs, tree.project).is_ok_and(|it| it == Mode::Committed);
         let folders = roots.iter().filter(|root| reads_folders && root.join(STORE_DIR).is_dir());
@@ -88,7 +88,7 @@ impl Site {
         Ok(version)
     }
 
-    /// Reads the format of the store, whether or not this program supports it.
+    /// Reads the format of the store, even if this program does not support it.
     pub(super) fn found_version(&self) -> Result<StoreFormat> {
         match &self.root {
             Some(root) => StoreFormat::read_memory_folder(root),
@@ -104,7 +104,7 @@ impl Site {
             && !exists(&self.dirs.config_file())
     }
 
-    /// Returns the part of a backup's name that is unique among the stores with the same private folder.
+    /// Returns the part of a backup's name that identifies the store among stores with the same private folder.
     pub(super) fn key(&self) -> String {
         match (&self.root, self.kind) {
             (Some(root), _) => path_hash(root)[..KEY_CHARS].to_owned(),
@@ -117,10 +117,10 @@ impl Site {
         if_there(read_below(self.bound(path)?, path, FILE_BYTES_MAX))
     }
 
-    /// Returns the folder below which no symbolic link is followed on the way to a file.
+    /// Returns the folder below which no symbolic link on the path to a file is followed.
     ///
     /// # Errors
-    /// For a file that no migration of this store may change.
+    /// If migrations of this store may not change the file.
     pub(super) fn bound(&self, path: &Path) -> Result<&Path> {
         let own = path.starts_with(&self.home.folder).then_some(&self.home.folder);
         let is_settings = self.kind == StoreKind::User && *path == self.dirs.config_file();

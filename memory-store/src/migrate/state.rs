@@ -1,4 +1,4 @@
-//! State of a store, for a report.
+//! The state of a store, for reports.
 
 use super::backup::{self, KeptBackup};
 use super::log::{self, MigrationLine};
@@ -7,7 +7,7 @@ use super::steps::{ALL, Migration};
 use crate::error::Result;
 use crate::format_version::StoreFormat;
 
-/// State of a store, for a report.
+/// The state of a store, for reports.
 #[derive(Clone, Debug)]
 pub struct SiteState {
     /// Format of the store.

@@ -1,5 +1,5 @@
-//! Tests of migrations of stores that version 0.1.0 wrote: killed after each write, failing, and with files that people
-//! changed.
+//! Tests of migrations of stores that version 0.1.0 wrote: runs that are killed after each write, runs that fail, and
+//! stores with files that people changed.
 
 mod killed;
 
@@ -48,7 +48,7 @@ fn memory_folder(home: &GoldenHome) -> Site {
     Site::memory_folder(&home.dirs, home.dirs.project(tree.project), tree.root)
 }
 
-/// Returns the store for the test steps: the user's own, which supports enough formats for two of them.
+/// Returns a store for the test steps: the user's own store, whose kind has enough formats for two of these steps.
 fn made_up(home: &GoldenHome) -> Site {
     Site { roots: vec![home.root(COMMITTED)], ..Site::user(&home.dirs) }
 }
@@ -203,7 +203,7 @@ fn a_memory_that_waits_keeps_its_words_and_stays_ours_or_the_person_s() {
             reasons.push((reason, is_ours));
         }
     }
-    // The home contains a file that is ours and a file that a person edited.
+    // The home contains a file that the program wrote and a file that a person edited.
     assert!(reasons.contains(&(HeldFor::Review, true)), "{reasons:?}");
     assert!(reasons.iter().any(|(_, is_ours)| !is_ours), "{reasons:?}");
 }
@@ -222,7 +222,7 @@ fn sign(site: &Site) -> Result<Planned> {
     Ok(Planned::files(changes))
 }
 
-/// Plans another such step: it moves files that rules made out of the committed folder.
+/// Plans another such step: it moves files that rules extracted out of the committed folder.
 fn put_aside(site: &Site) -> Result<Planned> {
     let mut changes = Vec::new();
     for path in memories(site) {
@@ -284,7 +284,7 @@ fn what_a_person_changes_between_two_runs_is_theirs() {
     let site = made_up(&home);
     let first = memories(&site).remove(0);
     let before = fs::read(&first).unwrap();
-    // Kill the run once the first file has changed.
+    // Run with an increasing number of writes until the first file has changed.
     let mut writes = 0;
     while fs::read(&first).unwrap() == before {
         run(&site, &FAILING, NOW, writes).unwrap();
@@ -294,7 +294,7 @@ fn what_a_person_changes_between_two_runs_is_theirs() {
     run(&site, &FAILING, NOW, usize::MAX).unwrap_err();
     assert_eq!(fs::read_to_string(&first).unwrap(), "My own words.\n");
 
-    // After a complete run, files that were edited since are not restored, but reported.
+    // After a complete run, files that were edited since the run are not restored, but reported.
     run(&site, &LATER, NOW, usize::MAX).unwrap().unwrap();
     let kept = backup::list(&site.home).remove(0);
     let mine = memories(&site).remove(0);

@@ -1,10 +1,11 @@
-//! Clauses of a text as sequences of words. Comparing two clauses distinguishes a difference in one value or in a
-//! negation from clauses about different things, and from the same clause in another order.
+//! Clauses of a text as sequences of words. The comparison of two clauses detects whether they differ in one value or
+//! in a negation. It distinguishes these differences from clauses about different subjects, and from the same clause in
+//! another word order.
 //!
 //! A value is recognised by its form if possible (numbers, versions, days of the week), which works in any language. A
-//! name counts as a value only where a second name is seldom true as well: "deploy with Helm", "deploy with Kustomize".
-//! Other differing words are not values, because many clauses are true together: "the API is slow" and "the API is
-//! documented".
+//! name counts as a value only at positions where a second name is seldom true as well: "deploy with Helm", "deploy
+//! with Kustomize". Other differing words are not values, because many such clauses are true together: "the API is
+//! slow" and "the API is documented".
 
 use super::role::{self, Role};
 use super::words::Words;
@@ -14,28 +15,28 @@ use crate::text::{folded, is_stop_word, is_unspaced, tokens};
 const WORDS_MAX: usize = 40;
 /// Maximum number of clauses in a text that are compared.
 const CLAUSES_MAX: usize = 12;
-/// Maximum number of words at the one position where two clauses differ.
+/// Maximum number of words at the position at which two clauses differ.
 const SLOT_WORDS_MAX: usize = 3;
-/// Minimum number of words after a colon that form a separate clause instead of the value of the words before the
-/// colon.
+/// Minimum number of words after a colon that count as a separate clause. Fewer words are the value of the words before
+/// the colon.
 const EXPLANATION_WORDS_MIN: usize = 4;
-/// Minimum number of words in a clause for one of them to count as moved.
+/// Minimum number of words in a clause for the program to check whether a word moved.
 const MOVED_MIN: usize = 3;
-/// Minimum number of words in a clause for it to be found in another clause.
+/// Minimum number of content words in a clause for the program to search for it in another clause.
 const FOUND_MIN: usize = 2;
 
 /// Relation of one clause to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClauseDifference {
-    /// Both clauses state the same.
+    /// Both clauses have the same content.
     Same,
-    /// The other clause states all of this clause, and more.
+    /// The other clause contains all of this clause, and more.
     Within,
-    /// This clause states all of the other one, and more.
+    /// This clause contains all of the other clause, and more.
     Covers,
     /// This clause gives another value for the same thing.
     OtherValue,
-    /// This clause negates the other one.
+    /// This clause negates the other clause.
     Opposite,
 }
 
@@ -164,9 +165,9 @@ impl Clause {
         content.filter(|(_, word)| lacks(word)).map(|(at, _)| at).collect()
     }
 
-    /// Compares this clause with another one. Returns `None` if, judging by the words, they are about different things.
+    /// Compares this clause with another clause. Returns `None` if the words indicate different subjects.
     pub(super) fn compare(&self, other: &Self) -> Option<ClauseDifference> {
-        // Most pairs have almost no words in common.
+        // This quick check excludes most pairs, which have almost no words in common.
         let fewer = self.keys.len().min(other.keys.len());
         if fewer == 0 || self.keys.shared(&other.keys) * 2 < fewer.saturating_sub(1) {
             return None;
@@ -194,8 +195,8 @@ impl Clause {
         }
     }
 
-    /// Returns whether `other` contains each preposition of this clause at least as often: "into the pot on the stove"
-    /// is different from "into the stove from the pot".
+    /// Returns whether `other` contains each preposition of this clause at least as often. "Into the pot on the stove"
+    /// differs from "into the stove from the pot".
     fn lacks_no_place(&self, other: &Self) -> bool {
         let count = |clause: &Self, key: &str| {
             clause.words.iter().filter(|word| word.is_function && word.key == key).count()
@@ -216,7 +217,8 @@ impl Clause {
         self.words.iter().any(is_turned)
     }
 
-    /// Compares two clauses that each contain words that the other does not, at the positions `own` and `others`.
+    /// Compares two clauses if each contains words that the other does not contain. `own` and `others` are the
+    /// positions of these words.
     fn difference(
         &self,
         other: &Self,
@@ -229,7 +231,7 @@ impl Clause {
         for (clause, places) in [(self, &mut own), (other, &mut others)] {
             places.retain(|&at| !clause.is_unit(at));
         }
-        // A value that moved or grew may have another verb.
+        // If a value moved or grew, the verb before it may differ as well.
         let verb = |places: &[usize], clause: &Self| match places {
             [verb, value] if clause.words[*verb].form == WordForm::Plain => Some(*value),
             [value] => Some(*value),
@@ -247,7 +249,7 @@ impl Clause {
         is_other.then_some(ClauseDifference::OtherValue)
     }
 
-    /// Returns whether the name at a position is the only one possible there: "the owner: Ines", "Ines is the owner".
+    /// Returns whether only one name can be true at a position, as in "the owner: Ines" and "Ines is the owner".
     fn is_named(&self, at: usize) -> bool {
         let is_last = at + 1 == self.words.len();
         let is_first = at == 0 && self.words.get(1).is_some_and(|word| word.is(Role::Copula));
@@ -263,8 +265,8 @@ impl Clause {
         self.words[at].is(Role::Unit) && before.is_some_and(|word| word.form == WordForm::Number)
     }
 
-    /// Returns whether a value is an attribute of something. It is not if it is the name of one item among others:
-    /// "issue 12 is fixed".
+    /// Returns whether a value is an attribute of something, and not the number of one item among several, as in "issue
+    /// 12 is fixed".
     fn is_amount(&self, at: usize) -> bool {
         let before = &self.words[..at];
         let mut after = self.words[at + 1..].iter().skip_while(|word| word.is(Role::Unit));
@@ -274,7 +276,7 @@ impl Clause {
             && !before.last().is_some_and(|word| word.is(Role::BeforeName))
     }
 
-    /// Compares clauses that differ at one position, either in their words or in the order of opposites.
+    /// Compares clauses that differ at one position: in opposites, or in a value.
     fn in_one_place(&self, other: &Self) -> Option<ClauseDifference> {
         let (one, another) = (&self.words, &other.words);
         let shorter = one.len().min(another.len());
@@ -293,7 +295,7 @@ impl Clause {
         {
             return Some(ClauseDifference::Opposite);
         }
-        // A value is never at the start, which excludes most pairs.
+        // The first word of a clause is never a value, which excludes most pairs.
         let is_value = before > 0
             && slots
                 .iter()
@@ -304,8 +306,8 @@ impl Clause {
     }
 }
 
-/// Returns whether the position between two parts of a clause is that of a value. It may instead be the position of the
-/// subject, or of a limitation of the clause.
+/// Returns whether the position between two parts of a clause is the position of a value. Other positions are those of
+/// the subject, or of a condition that limits the clause.
 fn is_place_of_value(prefix: &[ClauseWord], suffix: &[ClauseWord]) -> bool {
     let mut before = prefix.iter().rev();
     let is_before = match before.next() {
@@ -318,7 +320,7 @@ fn is_place_of_value(prefix: &[ClauseWord], suffix: &[ClauseWord]) -> bool {
     is_before && suffix.first().is_none_or(|word| word.is(Role::BeforeLimit))
 }
 
-/// Returns whether a longer clause contains the clause `small` without limiting it.
+/// Returns whether a longer clause contains the clause `small` and no additional limiting word.
 fn is_found(small: &Clause, large: &Clause) -> bool {
     let limits = |word: &&ClauseWord| word.is(Role::Limit) && !small.has(&word.key);
     small.content().count() >= FOUND_MIN
@@ -353,7 +355,7 @@ fn order(small: &Clause, large: &Clause) -> Order {
         return Order::Swapped;
     }
     let is_limited = small.words.iter().any(|word| word.is(Role::Limit));
-    // If two names or two numbers were swapped, each is at the position of the other.
+    // If two names or two numbers were swapped, each has the position of the other one.
     let is_named = |key: &String| {
         let mut words = small.words.iter().chain(&large.words);
         words.any(|word| word.form != WordForm::Plain && word.key == *key)
@@ -368,8 +370,8 @@ fn order(small: &Clause, large: &Clause) -> Order {
     Order::Other
 }
 
-/// Returns whether, for a word such as "over" or "before", the words after it in one clause precede it in the other,
-/// and vice versa.
+/// Returns whether the two sides of a word such as "over" or "before" are swapped: the words that follow it in one
+/// clause precede it in the other clause, and vice versa.
 fn is_swapped(one: &Clause, other: &Clause) -> bool {
     let place = |clause: &Clause, key: &str| {
         let mut places = clause.words.iter().enumerate().filter(|(_, word)| word.key == key);
@@ -414,14 +416,14 @@ struct WrittenClause {
     is_code: bool,
 }
 
-/// Splits a clause into words: runs of letters and digits, including signs inside code names, and single characters of
-/// scripts that have no spaces between words.
+/// Splits a clause into words: runs of letters and digits, including signs inside code names. In scripts without spaces
+/// between words, each character is a word.
 fn split(clause: &str) -> Vec<WrittenClause> {
     let clause = folded(clause);
     let (mut words, mut run, mut is_code) = (Vec::new(), String::new(), false);
     let mut flush = |run: &mut String, is_code: bool| {
         let text = std::mem::take(run);
-        // "2MB" and "500ms" are each a number and a unit.
+        // "2MB" and "500ms" each consist of a number and a unit.
         let unit = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
         match unit.filter(|&at| at > 0 && role::is(&text[at..].to_lowercase(), Role::Unit)) {
             Some(at) => words.extend(
@@ -472,7 +474,7 @@ fn split(clause: &str) -> Vec<WrittenClause> {
     words
 }
 
-/// Makes a word of a clause. The first word is capitalised anyway, so its capital is not significant.
+/// Returns the word of a clause. The first word is capitalised in any case, so its capital letter is not significant.
 fn word(written: &WrittenClause, text: String, is_first: bool) -> ClauseWord {
     let plain_day = text.strip_suffix('s').filter(|day| role::is(day, Role::Day));
     let number = role::number(&text).map(str::to_owned).or_else(|| numeric(&text));

@@ -1,5 +1,5 @@
-//! Finds neighbours in an index. Only memories that have words in common with a statement, or a similar vector, are
-//! read, and no memory file.
+//! Finds neighbours in an index. Reads only memories that have words in common with a statement, or a similar vector.
+//! Reads no memory file.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ pub fn find(
             Some(Neighbour { id, kind, title, file, verdict })
         })
         .collect();
-    // Among neighbours with the same verdict, the best match remains first.
+    // The sort is stable: among neighbours with the same verdict, the best match remains first.
     neighbours.sort_by_key(|neighbour| neighbour.verdict);
     neighbours.truncate(NEIGHBOURS_MAX);
     neighbours

@@ -23,7 +23,7 @@ pub use statement::{Place, Statement};
 pub use undecided::{Undecided, undecided};
 pub use words::{SHARE_WORDS_MIN, Words};
 
-/// Minimum share of common words for two statements to be neighbours. Pairs of unrelated notes seldom reach it.
+/// Minimum share of common words for two statements to be neighbours. Pairs of unrelated notes seldom reach this share.
 pub const WORDS_MIN: f32 = 0.3;
 /// Minimum share of common words in two titles. Later decisions often have other details in the text, so titles are
 /// compared as well.
@@ -35,18 +35,18 @@ pub const COSINE_MIN: f32 = 0.5;
 const SUBJECT_SHARE: f32 = 0.6;
 /// Minimum number of common words in two titles for two statements to have the same subject.
 const SUBJECT_WORDS_MIN: usize = 3;
-/// Minimum number of words by which a removed thing is recognised in the same file.
+/// Minimum number of words in the name of a removed thing, if both statements are about the same file.
 const THING_WORDS_MIN: usize = 2;
 
 /// Relation of a statement to an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Both statements state the same.
+    /// Both statements have the same content.
     Duplicate,
-    /// The older statement states all of the newer one, and more.
+    /// The older statement contains all of the newer statement, and more.
     Within,
-    /// The newer statement states all of the older one, and more.
+    /// The newer statement contains all of the older statement, and more.
     Covers,
     /// The words of the newer statement indicate that it replaces the older one.
     Update,

@@ -12,7 +12,7 @@ pub(super) enum Role {
     Negation,
     /// Has no content, such as "the".
     Article,
-    /// An adverb or a speaker that does not change the statement.
+    /// An adverb, or a pronoun for the speaker, that does not change the statement.
     Filler,
     /// Indicates a changed value.
     Change,
@@ -22,15 +22,17 @@ pub(super) enum Role {
     Limit,
     /// Precedes a limitation of a value.
     BeforeLimit,
-    /// Precedes the one thing with which something is done, into which it is made, or by which it is called.
+    /// Precedes a value of which there is usually only one: a tool ("with", "via"), a result ("into", "as") or a name
+    /// ("called").
     BeforeValue,
     /// Precedes a value, but only after a word of [`Role::Placed`].
     BeforePlace,
-    /// Positions something, so that "in" or "to" is followed by a value instead of a time or a place in the code.
+    /// Places something, such as "stored". After such a word, "in" or "to" precedes a value instead of a time or a
+    /// place in the code.
     Placed,
-    /// Links things in either order, or two words of one thing.
+    /// Joins two things in either order, or two words of one thing.
     Link,
-    /// Precedes a number that serves as a name.
+    /// Precedes a number that identifies an item, such as "issue".
     BeforeName,
     /// A day, a month or a period.
     Day,

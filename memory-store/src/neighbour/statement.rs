@@ -9,14 +9,14 @@ use super::words::Words;
 use crate::kind::Kind;
 use crate::memory::Memory;
 
-/// Words that indicate that a statement replaces an earlier one.
+/// Words that indicate that a statement replaces an earlier statement.
 static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:replac\w+|instead|no longer|not .{0,20}any ?more|remov\w+|revert\w*|redesign\w*|renam\w+|switch\w*|drop(?:s|ped)?|supersed\w+|chang\w+ (?:from|to)|rather than|now|was|used to|previously)\b",
     )
 });
 
-/// The words for a removed thing: those between "replace" and "with", those after "no longer", and similar.
+/// The words for a removed thing: the words between "replace" and "with", after "no longer", and in similar phrases.
 static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:replac(?:e[sd]?|ing)|remov(?:ed?|ing)|drop(?:ped|ping)?|no longer|instead of|rather than|(?:switch|mov)(?:ed|es|ing)? (?:away )?from|supersed(?:es|ed|ing)|gets? rid of|got rid of|the old)\s+((?:[^\x22`]|\x22[^\x22]*\x22|`[^`]*`){4,80}?)(?:\s+(?:with|by|to|in favou?r of|for|because|since|so that|which|that|from|in)\b|[.;:,(—]|$)",
@@ -110,8 +110,8 @@ impl Statement {
         format!("{}\n{}", self.text(), self.cues.join("\n"))
     }
 
-    /// Returns the similarity of two statements by their words, and by the cosine of their vectors if given. They are
-    /// neighbours if it is at least 1.
+    /// Returns the similarity of two statements, computed from their words and, if given, the cosine of their vectors.
+    /// Statements with a similarity of at least 1 are neighbours.
     pub(super) fn likeness(&self, other: &Self, cosine: Option<f32>) -> f32 {
         let titles = self.title_words.overlap(&other.title_words) / super::TITLES_MIN;
         let words = titles.max(self.words.overlap(&other.words) / super::WORDS_MIN);
@@ -153,7 +153,7 @@ impl Statement {
     pub(super) fn gone(&self) -> &[Words] {
         self.gone.get_or_init(|| {
             let text = self.text();
-            // "Remove all logs" is a standing instruction, not a report of a removal.
+            // "Remove all logs" at the start of a sentence is a standing instruction, not a report of a removal.
             let is_order = |at: usize| {
                 let starts = text[..at].trim_end_matches([' ', '-', '*']);
                 let starts = starts.is_empty() || starts.ends_with(['.', '\n', ':', ';', '!', '?']);

@@ -1,8 +1,8 @@
-//! Undecided pairs: memories that contradict or repeat each other, until a person decides.
+//! Undecided pairs: memories that contradict or repeat each other, until a person decides about them.
 //!
-//! Some of these pairs are linked in memory files. The others are found by comparing the memories of people and Claude
-//! with all other memories, so that a pair is found however its memories were saved, because an import and an edit by
-//! hand write no link. Consolidation compares memories extracted from sessions, and asks a model if one is available.
+//! Some of these pairs are linked in memory files. The other pairs are found by comparing the memories of people and
+//! Claude with all other memories. The comparison is necessary because imports and edits by hand write no link.
+//! Consolidation compares memories extracted from sessions, and asks a model if a model is available.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 
 /// Maximum number of memories of people and Claude that are compared; the latest are selected.
 const COMPARED_MAX: usize = 2_000;
-/// Number of titles containing a word from which this word no longer pairs them. Without this limit, titles of one
+/// If this many titles contain a word, the word is not used to find pairs. Without this limit, titles that follow one
 /// pattern would all be compared with each other.
 const COMMON_FROM: usize = 64;
 
@@ -55,7 +55,7 @@ pub fn undecided<'m>(
     current.dedup_by_key(|memory| memory.id);
     let places: BTreeMap<MemoryId, usize> =
         current.iter().enumerate().map(|(at, memory)| (memory.id, at)).collect();
-    // If two memories have equal times, the one with the link is the later one.
+    // If two memories have equal times, the memory with the link is the later one.
     let later = |one: usize, other: usize| {
         let is_later = current[one].when() >= current[other].when();
         if is_later { (one, other) } else { (other, one) }
@@ -108,8 +108,8 @@ pub fn undecided<'m>(
     pairs.chain(elsewhere).collect()
 }
 
-/// Returns the pairs of memories that have half of the words of a title in common. At least one of the memories is by a
-/// person or Claude.
+/// Returns the pairs of memories whose titles have at least half of the words of the shorter title in common. At least
+/// one memory of each pair is by a person or Claude.
 fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usize)> {
     let words: Vec<BTreeSet<u64>> =
         statements.iter().map(|statement| statement.clauses().title_keys().collect()).collect();
@@ -117,7 +117,7 @@ fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usiz
     for (at, words) in words.iter().enumerate() {
         words.iter().for_each(|word| places.entry(*word).or_default().push(at));
     }
-    // Consolidation has compared extracted memories with others of their kind.
+    // Consolidation has already compared extracted memories with other extracted memories.
     let written = (0..current.len()).rev().filter(|&at| !current[at].source.is_of_reader());
     let mut pairs = BTreeSet::new();
     for at in written.take(COMPARED_MAX) {
@@ -126,7 +126,7 @@ fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usiz
             places.filter(|places| places.len() <= COMMON_FROM).flatten().copied().collect();
         let near = others.into_iter().filter(|&other| {
             let shared = words[at].intersection(&words[other]).count();
-            // What different subagents are given is not compared.
+            // Memories for different subagents are not compared.
             other != at
                 && current[at].agent == current[other].agent
                 && shared * 2 >= words[at].len().min(words[other].len())
@@ -208,7 +208,7 @@ mod tests {
             memory.source.extractor = Some("ollama/a".into());
         }
         assert_eq!(pairs(&memories, &Reviewed::default()), []);
-        // The later memory is the newer one, whichever file has the link.
+        // The later memory is the newer one, even if the earlier file contains the link.
         let to = memories[1].id;
         memories[0].relations = vec![Relation { kind: CONTRADICTS.into(), to }];
         assert_eq!(pairs(&memories, &Reviewed::default()), [(2, 1, Verdict::NewerValue, true)]);

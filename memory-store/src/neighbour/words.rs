@@ -6,7 +6,7 @@ use crate::text::{self, term_hash};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(Vec<u64>);
 
-/// Minimum size of the smaller of two sets for a share to be meaningful.
+/// Minimum number of words in the smaller of two sets for a share to be meaningful.
 pub const SHARE_WORDS_MIN: usize = 3;
 
 impl Words {
@@ -36,8 +36,8 @@ impl Words {
         shared
     }
 
-    /// Returns the share of the smaller set that the larger one contains, 0 to 1. For very small sets it is either 0 or
-    /// 1.
+    /// Returns the share of the smaller set that the larger set contains, from 0 to 1. For sets with fewer than
+    /// `SHARE_WORDS_MIN` words, the result is 1 if the sets are equal, or else 0.
     pub fn overlap(&self, other: &Self) -> f32 {
         self.overlap_of(other, || self.shared(other))
     }

@@ -1,6 +1,6 @@
-//! Decision about one memory in a reconciliation: compares its desired file with the present one.
+//! Decides about one memory in a reconciliation by comparing its desired file with the present one.
 //!
-//! This module implements the table "Whose file is it" in `docs/memory-files.md`: a person's file keeps its bytes,
+//! This module implements the table "Whose file is it" in `docs/memory-files.md`. A person's file keeps its bytes,
 //! except for the keys that link it to newer memories ([`MemoryDecision::linked`]).
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(super) struct WantedMemory {
     pub memory: Memory,
     root: PathBuf,
     text: String,
-    /// For a pending memory, the form that its file in the folder has if it was accepted.
+    /// For a pending memory: its accepted form, which applies if its file is already in the folder.
     in_folder: Option<Box<Self>>,
 }
 
@@ -46,11 +46,12 @@ impl WantedMemory {
         Ok(Self { text, memory: file.memory, root, in_folder: in_folder.transpose()? })
     }
 
-    /// Makes the memory pending for this reason. A memory that is already in the folder keeps its accepted form.
+    /// Makes the memory pending for this reason. The accepted form still applies if the memory's file is already in the
+    /// folder.
     pub(crate) fn hold(&mut self, reason: HeldFor) {
         let mut memory = self.memory.clone();
         memory.hold(reason);
-        // The accepted form was written without an error, so the pending form can be written as well.
+        // The accepted form was parsed without an error, so the pending form can be written as well.
         if let Ok(file) = MemoryFile::new(memory) {
             let active = std::mem::replace(
                 self,
@@ -66,7 +67,7 @@ impl WantedMemory {
         }
     }
 
-    /// Returns the texts that the memory's file may have.
+    /// Returns the texts that the program may write for the memory.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         [self, self.in_folder()].into_iter().map(|wanted| wanted.text.as_str())
     }
@@ -82,8 +83,8 @@ impl WantedMemory {
     }
 }
 
-/// Decision about one memory. If the decision fails, it has planned nothing, its error is reported, and the other
-/// memories are still decided.
+/// Decision about one memory. A decision that fails has planned nothing. Its error is reported, and the decisions about
+/// the other memories continue.
 pub(super) struct MemoryDecision<'r, 'a> {
     pub survey: &'r FileSurvey<'a>,
     pub plan: &'r mut ReconcilePlan,
@@ -112,7 +113,8 @@ impl<'r> MemoryDecision<'r, '_> {
             return Ok(());
         }
         let survey: &'r FileSurvey = self.survey;
-        // A memory that is or was in the folder does not become pending again, whatever the present settings.
+        // A memory whose file is or was in the folder does not become pending again, even if the settings now require a
+        // review.
         let was_in_folder = before.was_in_folder(survey.is_private());
         let wanted = if was_in_folder { wanted.in_folder() } else { wanted };
         match survey.in_tree(&before, &entry.root) {
@@ -164,7 +166,8 @@ impl<'r> MemoryDecision<'r, '_> {
             self.plan.outcome.unchanged += 1;
             return Ok(());
         }
-        // A person wrote or changed the text, so the file is the person's and is kept like a memory that they saved.
+        // A person wrote or changed the text, so the person owns the file. It is kept like a memory that the person
+        // saved.
         let mut entry = LedgerEntry { saved: true, owned: true, ..entry };
         if in_tree.is_some() {
             entry.placed = true;
@@ -188,12 +191,12 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Keeps a file whose text was replaced by another one from the repository. The recorded state of the memory does
-    /// not change otherwise.
+    /// Keeps a file that has a text from the repository instead of the memory's own text. The recorded state of the
+    /// memory does not change otherwise.
     fn replaced(&mut self, before: &LedgerEntry, mut entry: LedgerEntry, file: &Read) {
         self.plan.outcome.unchanged += 1;
-        // If the ledger still had this text, it would be written again as the user's. The project's author restriction
-        // may be newer than the ledger.
+        // If the ledger still contained this text, the program would write it again as the user's. The ledger may
+        // contain it if the restriction of authors in the project's settings is newer.
         let found = file.file.text();
         if [found, &redacted_file(found, self.redactor)].contains(&&*before.text) {
             entry.text.clear();
@@ -223,7 +226,7 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Updates a file that no person changed to match the transcripts.
+    /// Updates a file that no person changed, so that it matches the transcripts.
     fn untouched(
         &mut self,
         before: &LedgerEntry,
@@ -257,8 +260,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Returns the path for the memory's file: a name that we chose changes with the title, a name that a person chose
-    /// is kept.
+    /// Returns the path for the memory's file. A name that the program chose changes with the title; a name that a
+    /// person chose is kept.
     fn followed_path(&self, entry: &LedgerEntry, path: &Path, wanted: &WantedMemory) -> PathBuf {
         let name = self.name(entry, path);
         if !entry.named.contains(&name) || name == file_name(&wanted.memory) {
@@ -268,8 +271,8 @@ impl<'r> MemoryDecision<'r, '_> {
         free_path_in(folder, &wanted.memory).unwrap_or_else(|_| path.to_owned())
     }
 
-    /// Keeps a person's file that has one of our texts. Only the keys that link it to newer memories are updated from
-    /// the wanted memory.
+    /// Keeps a person's file with a text that the program wrote. Only the keys that link it to newer memories are
+    /// updated from the wanted memory.
     fn linked(
         &mut self,
         before: &LedgerEntry,
@@ -289,7 +292,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.write_keys(before, entry, file, &memory);
     }
 
-    /// Records that a person's file with one of our texts stays where it is.
+    /// Records that a person's file with a text that the program wrote stays at its path.
     fn keep(&self, entry: &mut LedgerEntry, file: &Read) {
         entry.owned = true;
         entry.name = self.name(entry, &file.stored.path);
@@ -302,8 +305,8 @@ impl<'r> MemoryDecision<'r, '_> {
         entry.committed = self.survey.commits(entry);
     }
 
-    /// Keeps a person's file whose memory sessions no longer contain. If its successor no longer exists, the link is
-    /// removed.
+    /// Keeps a person's file if sessions no longer contain its memory. Removes the link to its successor if the
+    /// successor no longer exists.
     fn keep_unfound(
         &mut self,
         before: &LedgerEntry,
@@ -311,7 +314,7 @@ impl<'r> MemoryDecision<'r, '_> {
         file: &Read,
         state: SourceState,
     ) {
-        // `review` lists those of earlier rules together.
+        // `review` lists memories by retired versions of the rules together, so they are not proposed one by one.
         if state == SourceState::Read && !is_retired(&file.file.memory) {
             entry.unfound.get_or_insert(Unfound::Proposed);
         }
@@ -324,8 +327,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.write_keys(before, entry, file, &memory);
     }
 
-    /// Returns the successor that a person's file should contain: `wanted`, if that memory is in the same folder. A
-    /// successor that a person wrote or removed is left as it is.
+    /// Returns the successor that a person's file should name: `wanted`, if that memory is in the same folder. A
+    /// successor that a person wrote or removed is left unchanged.
     fn successor(
         &self,
         before: &LedgerEntry,
@@ -338,7 +341,7 @@ impl<'r> MemoryDecision<'r, '_> {
         match there {
             Some(_) if there == before.linked => wanted,
             Some(_) => there,
-            // A person may have reverted from the successor to this memory.
+            // A person may have reverted the decision in favour of the successor. The link is then not added again.
             None => wanted.filter(|by| {
                 before.linked != Some(*by) && !file.file.memory.supersedes.contains(by)
             }),
@@ -402,8 +405,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Returns a person's file with the link to its successor. If this cannot be written, reports the error and returns
-    /// `None`.
+    /// Returns a person's file with the link to its successor. If the link cannot be written, reports the error and
+    /// returns `None`.
     fn noted(&mut self, file: &MemoryFile, superseded_by: Option<MemoryId>) -> Option<MemoryFile> {
         let mut noted = file.clone();
         let memory = Memory { superseded_by, ..noted.memory.clone() };
@@ -416,7 +419,7 @@ impl<'r> MemoryDecision<'r, '_> {
         }
     }
 
-    /// Returns the text to store in the ledger for a person's file.
+    /// Returns the text of a person's file as the ledger stores it: redacted.
     fn kept(&mut self, before: &LedgerEntry, file: &Read) -> String {
         let found = file.file.text();
         if found == before.text {
@@ -432,7 +435,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.intents.push(LedgerLine::Own(text_hash(text)));
     }
 
-    /// Decides about a pending file in the private folder.
+    /// Decides about a memory whose file is in the private folder of pending memories.
     fn waiting(
         &mut self,
         before: &LedgerEntry,
@@ -477,7 +480,7 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Decides about a memory whose file is missing everywhere.
+    /// Decides about a memory that has no file in any folder.
     fn missing(
         &mut self,
         before: &LedgerEntry,
@@ -503,7 +506,7 @@ impl<'r> MemoryDecision<'r, '_> {
 
     fn unwanted_and_missing(&mut self, before: &LedgerEntry, entry: LedgerEntry) -> Result<()> {
         let file = self.remembered(before);
-        // The user's text may be lost if a file from the repository replaced it.
+        // If a file from the repository replaced the user's file, the ledger may no longer contain the user's text.
         let state = file.as_ref().map(|file| (self.source_state)(&file.memory));
         let is_purged = matches!(state, Ok(SourceState::Purged)) && !before.is_edited();
         let is_kept = matches!(state, Ok(SourceState::Lost)) || before.owned && !is_purged;
@@ -542,8 +545,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.offer(before, entry, file.text(), &file.memory)
     }
 
-    /// Writes a memory for the first time or again. The file is written to the working tree, or to the private folder
-    /// if the memory is pending or the file would block a change of branch.
+    /// Writes a memory for the first time or again. The file is written to the working tree. If the memory is pending,
+    /// or if the file would block a change of branch, it is written to the private folder instead.
     fn offer(
         &mut self,
         before: &LedgerEntry,
@@ -576,7 +579,7 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Moves a pending memory to the working tree.
+    /// Moves a memory from the private folder to the working tree.
     fn return_from_aside(
         &mut self,
         before: &LedgerEntry,
@@ -594,8 +597,8 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Writes the file to the earlier path if a person chose its name, or else to the path that follows from the title.
-    /// Returns false, without writing, if git has restored the file since the survey; the next run finds it.
+    /// Writes the file to its earlier path if a person chose its name, or else to the path that follows from the title.
+    /// Returns false without writing if git has restored the file since the survey; the next run reads it.
     fn write_into_tree(
         &mut self,
         before: &LedgerEntry,
@@ -624,7 +627,7 @@ impl<'r> MemoryDecision<'r, '_> {
     }
 
     fn write_new(&mut self, mut entry: LedgerEntry, path: &Path, text: &str) {
-        // A person's text still counts as the person's when it is written again.
+        // A person's text still counts as the person's after it is written again.
         if !entry.is_edited() || entry.text != text {
             entry.will_write(text);
         }
@@ -635,7 +638,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.results.push(LedgerLine::Entry(Box::new(placed)));
     }
 
-    /// Moves the file of a memory that rules of an earlier version wrote to the archive, where `restore` finds it.
+    /// Archives a memory that a retired version of the rules wrote. `restore` can restore it.
     fn put_aside(&mut self, before: &LedgerEntry, entry: LedgerEntry, file: &Read) {
         self.plan.outcome.put_aside += 1;
         let Memory { id, title, .. } = &file.stored.memory;
@@ -654,16 +657,17 @@ impl<'r> MemoryDecision<'r, '_> {
         }));
     }
 
-    /// Removes files that only we wrote and that no source requires.
+    /// Removes files that only the program wrote and that no source requires.
     fn withdraw(&mut self, before: &LedgerEntry, entry: LedgerEntry) {
         self.plan.outcome.removed += 1;
         self.remove_all(before, &entry);
         self.plan.results.push(LedgerLine::Drop(before.id));
     }
 
-    /// Removes the files of a memory that have one of our texts.
+    /// Removes those files of a memory whose text the program wrote.
     fn remove_all(&mut self, before: &LedgerEntry, entry: &LedgerEntry) {
-        // From here on the file does not count as missing, so that a kill after the removal leaves no tombstone.
+        // The ledger records in advance that the file no longer exists. A kill after the removal therefore leaves no
+        // tombstone.
         self.plan.intend(&LedgerEntry { placed: false, ..entry.clone() });
         let files = self.survey.files(&entry.root, entry.id);
         for file in files.iter().filter(|file| before.wrote(file.file.text())) {
@@ -691,8 +695,8 @@ impl<'r> MemoryDecision<'r, '_> {
         }));
     }
 
-    /// Returns the file to work with if several have the same id: the one with the desired name, else the one with the
-    /// recorded name, else the first.
+    /// Returns the file to use if several files have the same id: the file with the desired name, else the file with
+    /// the recorded name, else the first file.
     fn choose(&self, entry: &LedgerEntry, files: &[&'r Read], wanted: &WantedMemory) -> &'r Read {
         let named = |wanted: &str| {
             files.iter().copied().find(|file| self.name(entry, &file.stored.path) == wanted)
@@ -700,7 +704,7 @@ impl<'r> MemoryDecision<'r, '_> {
         named(&file_name(&wanted.memory)).or_else(|| named(&entry.name)).unwrap_or(files[0])
     }
 
-    /// Removes files that a run left behind because it was killed between writing and removing.
+    /// Removes files that a run left behind when it was killed between a write and a removal.
     fn remove_leftovers(&mut self, before: &LedgerEntry, chosen: &Read) {
         for file in self.survey.files(&before.root, before.id) {
             let path = &file.stored.path;
@@ -715,7 +719,7 @@ impl<'r> MemoryDecision<'r, '_> {
     /// Removes the private copy of a file that is in the working tree again, unless a person changed the copy.
     fn remove_aside(&mut self, before: &LedgerEntry) {
         if let Some(aside) = self.survey.aside(before.id) {
-            // The ledger contains a redacted form of a person's text.
+            // The ledger contains a person's text in redacted form.
             let found = aside.file.text();
             let is_known =
                 before.text == found || before.text == redacted_file(found, self.redactor);
@@ -731,19 +735,19 @@ impl<'r> MemoryDecision<'r, '_> {
     }
 }
 
-/// Outcome for a file with one of our texts whose memory sessions no longer contain.
+/// Decision about a file with a text that the program wrote, if sessions no longer contain its memory.
 enum Unwanted {
     /// The file is removed.
     Withdrawn,
-    /// The file is archived: rules of an earlier version wrote it.
+    /// The file is archived, because a retired version of the rules wrote it.
     Retired,
     /// The file is kept because its source is lost.
     Left,
-    /// The file is a person's and is kept.
+    /// The file is kept, because a person owns it.
     Persons(SourceState),
 }
 
-/// Decides about a file with one of our texts whose memory sessions no longer contain.
+/// Decides about a file with a text that the program wrote, if sessions no longer contain its memory.
 fn unfound_fate(
     survey: &FileSurvey,
     source_state: SourceStates<'_>,
@@ -760,7 +764,7 @@ fn unfound_fate(
     }
 }
 
-/// Returns whether the file of a memory that sessions no longer contain still exists after the plan.
+/// Returns whether the file of a memory that sessions no longer contain remains after the plan.
 pub(super) fn stays_unfound(
     survey: &FileSurvey,
     source_state: SourceStates<'_>,
@@ -775,7 +779,7 @@ pub(super) fn stays_unfound(
         )
 }
 
-/// Returns whether rules of an earlier version wrote a memory; no present extractor produces it.
+/// Returns whether a retired version of the rules wrote a memory.
 fn is_retired(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
@@ -785,7 +789,7 @@ fn holds_memory(path: &Path, id: MemoryId) -> bool {
     stored::read(path).is_ok_and(|read| read.stored.memory.id == id)
 }
 
-/// Parses a text from the ledger. An error is possible, because a person's text may become invalid by redaction.
+/// Parses a text from the ledger. This can fail, because redaction may make a person's text invalid.
 fn parse_kept(path: &Path, text: &str) -> Result<MemoryFile> {
     MemoryFile::parse(path, text.as_bytes().to_vec()).map_err(|error| match error {
         Error::Memory { path, place, message } => {

@@ -1,6 +1,6 @@
-//! Snapshot of git's own files, which change whenever git changes HEAD, the index or a stash. A snapshot from before
-//! the git queries is compared with the state after reading the disk. This shows whether git changed anything in
-//! between, without running git.
+//! Snapshot of git's own files, which change when git changes HEAD, the index or a stash. A snapshot is taken before
+//! the git queries and compared with the state after the disk was read. The comparison shows, without running git,
+//! whether git changed anything in between.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -15,11 +15,11 @@ const OWN: [&str; 4] = ["HEAD", "index", "logs/HEAD", "reftable/tables.list"];
 /// Files in the folder that all working trees of a repository share.
 const SHARED: [&str; 4] = ["refs/stash", "logs/refs/stash", "packed-refs", "reftable/tables.list"];
 
-/// This file exists while git changes files. If a killed git left it behind, a person has to remove it, as git's
-/// message states.
+/// This file exists while git changes files. If a killed git left it behind, a person must remove it, as git's error
+/// message explains.
 const LOCK: &str = "index.lock";
 
-/// Files that exist during an unfinished merge, rebase or similar, which a person may abort.
+/// Files that exist during an unfinished merge, rebase or similar operation, which a person may abort.
 const UNFINISHED: [&str; 5] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
@@ -61,16 +61,16 @@ impl GitSnapshot {
         }
     }
 
-    /// Returns whether git was changing files when the snapshot was taken or is doing so now, or whether its files
-    /// changed in between.
+    /// Returns whether git was changing files when the snapshot was taken, is changing files now, or changed its own
+    /// files in between.
     pub(crate) fn have_moved(&self) -> bool {
         let is_repository = !self.own.as_os_str().is_empty();
         is_repository && (self.is_locked || Self::take(&self.own, &self.shared) != *self)
     }
 
     /// Returns the last time that git discarded uncommitted files without moving HEAD, according to HEAD's log. This
-    /// includes `git stash`: it also removes files that appeared after it listed the files to stash, so no stash
-    /// contains these.
+    /// includes `git stash`, because it also removes files that appeared after it listed the files to stash. No stash
+    /// contains such files.
     pub(super) fn swept(&self) -> Option<&str> {
         self.swept.as_deref()
     }
@@ -131,7 +131,7 @@ mod tests {
         assert_ne!(second, first);
         let third = sweep(&line("rebase (abort): returning to refs/heads/main"));
         assert_ne!(third, second);
-        // Old lines are not read, and a truncated line is ignored.
+        // Lines before the read part of the log are ignored, and so is a truncated line.
         assert_eq!(sweep(&line(&"x".repeat(LOG_BYTES_MAX as usize))), None);
     }
 
@@ -154,7 +154,7 @@ mod tests {
             fs::write(&path, "1").unwrap();
             assert!(before.have_moved(), "{}", path.display());
         }
-        // git changed files during the git queries, and no longer does.
+        // git was changing files during the git queries, and no longer is.
         let before = GitSnapshot::take(&own, shared);
         fs::remove_file(own.join(LOCK)).unwrap();
         assert!(before.have_moved());

@@ -49,8 +49,8 @@ struct FileCount {
 }
 
 impl<'a> Traces<'a> {
-    /// Collects the evidence after reading the disk. `known` lists the memories that were in this tree, with the
-    /// presence of their files.
+    /// Collects the evidence after the disk was read. `known` lists the memories that were in this tree, each with
+    /// whether its file still exists.
     pub(crate) fn gather<'e>(
         git: &'a GitState,
         seen: Option<&SeenTree>,
@@ -60,7 +60,8 @@ impl<'a> Traces<'a> {
         let (mut were_committed, mut were_loose) = (FileCount::default(), FileCount::default());
         for (entry, is_present) in known {
             let count = if entry.committed { &mut were_committed } else { &mut were_loose };
-            // Files saved since the last survey are newer than any removal of other files.
+            // A file saved since the last survey is not counted if it exists, because it may be newer than the removal
+            // of the other files.
             let is_new = entry.saved && !entry.owned;
             match (is_present, is_new) {
                 (true, true) => {}
@@ -90,7 +91,7 @@ impl<'a> Traces<'a> {
         self.has_moved
     }
 
-    /// Returns whether git has changed anything until now.
+    /// Returns whether git has changed anything since the queries, up to now.
     pub(crate) fn moves(&self) -> bool {
         self.has_moved || self.git.marks.have_moved()
     }
@@ -101,7 +102,7 @@ impl<'a> Traces<'a> {
             return MissingFile::Unclear;
         }
         match self.why_at_rest(entry) {
-            // Aborting the merge or rebase would restore the file.
+            // If the person aborts the merge or rebase, git restores the file.
             MissingFile::Deleted(_) if self.git.marks.is_unfinished => MissingFile::Unclear,
             certain => certain,
         }
@@ -124,8 +125,8 @@ impl<'a> Traces<'a> {
             // HEAD contains the file and the working tree does not, as after `rm`. If several files were committed and
             // all are missing, an incomplete checkout is more likely.
             (true, true) if self.were_committed.all_of_several_missing() => MissingFile::Moved,
-            // git removes a file from the index before it moves HEAD. A person who is about to commit the removal does
-            // so as well.
+            // git removes a file from the index before it moves HEAD, and so does a person who is about to commit the
+            // removal.
             (_, true) if !self.indexed.contains(path.as_path()) => MissingFile::Unclear,
             (_, true) => MissingFile::Deleted(Reason::Deleted),
             (true, false) if self.is_forward() => MissingFile::Deleted(Reason::RemovedInCommit),
@@ -134,14 +135,14 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Returns why a file is missing that was in no commit at the last survey. Switching branches does not touch such
-    /// files, so either a person deleted it, or a command removed all of them: `git clean` or `git stash -u`.
+    /// Returns why a file is missing that was in no commit at the last survey. Switching branches does not remove such
+    /// files. Either a person deleted the file, or `git clean` or `git stash -u` removed all such files.
     fn why_loose(&self, entry: &LedgerEntry, path: &Path) -> MissingFile {
         // The file may have been committed since, on a branch that is no longer checked out.
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
             return MissingFile::Moved;
         }
-        // A reset discards staged files, and a stash discards files that appeared while it was made.
+        // A reset discards staged files. A stash discards files that appeared while it was created.
         if self.was_swept() {
             return MissingFile::Moved;
         }
@@ -153,15 +154,15 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Returns whether `git clean` may have removed the only untracked memory; it leaves no untracked file at all. A
-    /// person who wanted to delete the memory can delete it once more.
+    /// Returns whether `git clean` may have removed the only untracked memory. `git clean` leaves no untracked file. A
+    /// person who intended to delete the memory can delete it again.
     pub(crate) fn may_be_cleaned(&self, entry: &LedgerEntry) -> bool {
         let has_readme = self.seen.loose_readme && self.readme.exists();
         let is_alone = self.were_loose.present == 0 && self.git.has_untracked == Some(false);
         is_alone && !has_readme && !entry.returned && !entry.committed
     }
 
-    /// Returns whether git keeps a path elsewhere, so that an untracked file at it would be in its way.
+    /// Returns whether git has a file at a path elsewhere. An untracked file at this path would then block git.
     pub(crate) fn holds(&self, name: &str) -> bool {
         self.held.contains(repository_path(name).as_path())
     }
@@ -178,14 +179,15 @@ impl<'a> Traces<'a> {
         self.committed.contains(repository_path(name).as_path())
     }
 
-    /// Returns whether to write the store's README: with the first memory, unless it would be in git's way.
+    /// Returns whether to write the store's README. It is written together with the first memory, unless it would block
+    /// git.
     pub(crate) fn wants_readme(&self) -> bool {
         let readme = Path::new(STORE_DIR).join("README.md");
         !self.has_folder && !self.held.contains(readme.as_path())
     }
 
-    /// Returns the state of this tree to remember, once everything is written; `None` if git was at work, since missing
-    /// files are then judged later, by the state remembered before.
+    /// Returns the state of this tree to record after all changes. Returns `None` if git changed anything during the
+    /// survey; the next survey then decides about missing files by the state that is already recorded.
     pub(crate) fn seen_now(&self, root: &Path) -> Option<SeenTree> {
         if self.has_moved {
             return None;
@@ -202,12 +204,12 @@ impl<'a> Traces<'a> {
         })
     }
 
-    /// Returns whether HEAD descends from the last one seen.
+    /// Returns whether the present HEAD descends from the HEAD of the last survey.
     pub(crate) fn is_forward(&self) -> bool {
         self.git.forward || self.seen.head == self.git.head
     }
 
-    /// Returns whether the branch differs from the last one seen.
+    /// Returns whether the branch differs from the branch of the last survey.
     pub(crate) fn changed_branch(&self) -> bool {
         self.seen.branch != self.git.branch
     }

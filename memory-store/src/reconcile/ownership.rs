@@ -1,4 +1,4 @@
-//! Ownership of memory files: which files the program may replace, and which only a person may replace.
+//! Ownership of memory files: which files the program may replace, and which files require a person's decision.
 //!
 //! The table in `docs/memory-files.md` lists the permitted changes to a person's file by trigger. This module
 //! determines the owner of a file; [`super::decide`] applies the table.
@@ -27,9 +27,10 @@ pub(crate) struct OwnershipEvidence {
 }
 
 impl Owner {
-    /// Returns the owner of a memory's file. A file belongs to a person once it was committed, edited, pinned, accepted
-    /// in a review, or written by a person or through MCP, and then always does. Files that a tool call of Claude's
-    /// wrote must not be passed: until a person keeps such a file, it is not this machine's and is left as it is.
+    /// Returns the owner of a memory's file. A file belongs to a person as soon as it is committed, edited, pinned,
+    /// accepted in a review, or written by a person or through MCP, and then remains the person's. Callers must not
+    /// pass a file that one of Claude's tool calls wrote. Until a person keeps such a file, it does not belong to this
+    /// machine and is left unchanged.
     pub(crate) fn of(entry: &LedgerEntry, memory: &Memory, evidence: OwnershipEvidence) -> Self {
         let was_decided = entry.owned || entry.promoted || entry.saved;
         if was_decided || evidence.tracked || evidence.edited || evidence.kept || memory.pinned {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ledger::{LedgerEntry, LedgerLine};
 use crate::store::{Store, write_all};
 
-/// A plan, in the order of execution: intents, writes, removals, results.
+/// A plan, in the order in which it is performed: intents, writes, removals, results.
 #[derive(Default)]
 pub(super) struct ReconcilePlan {
     pub intents: Vec<LedgerLine>,
@@ -26,8 +26,8 @@ impl ReconcilePlan {
         self.writes.len() + self.removals.len()
     }
 
-    /// Changes files, at most `changes_max` of them. When the first memory of a tree is written, the store's README is
-    /// created as well, if the tree `wants_readme`.
+    /// Changes files, at most `changes_max` of them. Also creates the store's README with the first memory of a tree
+    /// for which `wants_readme` returns true.
     pub(crate) fn perform(
         &self,
         changes_max: usize,
@@ -44,8 +44,8 @@ impl ReconcilePlan {
         removals.try_for_each(|(store, path)| store.remove(path))
     }
 
-    /// Records in advance that a file will be written or removed. After a kill at any moment, a written file is then
-    /// recognised as ours, and a removed file does not count as missing.
+    /// Records in advance that a file will be written or removed. If the run is killed at any moment, a written file is
+    /// then recognised as the program's, and a removed file does not count as missing.
     pub(crate) fn intend(&mut self, entry: &LedgerEntry) {
         self.intents.push(LedgerLine::Entry(Box::new(entry.clone())));
     }

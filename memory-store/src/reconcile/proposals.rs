@@ -1,5 +1,6 @@
 //! Proposals by another extractor. If a person owns memories of a session, memories that another extractor finds in
-//! that session are pending until the person accepts them, because they repeat much of the content in other words.
+//! that session are pending until the person accepts them. They would otherwise repeat much of the content in other
+//! words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use crate::id::MemoryId;
 use crate::ledger::Ledger;
 use crate::memory::{HeldFor, Status};
 
-/// Makes wanted memories pending that are not in the folder yet, if a person owns memories of the same session that
+/// Makes wanted memories pending if they are not in the folder yet and a person owns memories of the same session that
 /// another extractor found.
 pub(super) fn hold(
     survey: &FileSurvey,
@@ -37,7 +38,7 @@ pub(super) fn hold(
     }
 }
 
-/// Returns, by session, the extractors that found the memories which a person owns.
+/// Returns, for each session, the extractors that found the memories that a person owns.
 fn readers_of_owned(survey: &FileSurvey, ledger: &Ledger) -> BTreeMap<String, BTreeSet<String>> {
     let mut readers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for memory in survey.owned(ledger) {

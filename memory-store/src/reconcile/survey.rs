@@ -17,7 +17,7 @@ use crate::stored::{Read, refuse_twins, visit};
 
 /// Files on the disk.
 struct Disk {
-    /// Files by tree and id. There are several for an id if a person copied the file.
+    /// Files by tree and id. An id has several files if a person copied a file.
     files: BTreeMap<(PathBuf, MemoryId), Vec<Read>>,
     /// Files in the private folder of pending memories, by id.
     aside: BTreeMap<MemoryId, Read>,
@@ -33,11 +33,11 @@ pub(super) struct FileSurvey<'a> {
     disk: Disk,
     /// Files that a sparse checkout omits.
     left_out: BTreeSet<PathBuf>,
-    /// Files from the repository or from tool calls of Claude's.
+    /// Files from the repository or from Claude's tool calls.
     foreign: BTreeSet<PathBuf>,
-    /// Files in `foreign` that tool calls of Claude's wrote.
+    /// Files in `foreign` that Claude's tool calls wrote.
     claudes: BTreeSet<PathBuf>,
-    /// Files that tool calls of Claude's removed.
+    /// Files that Claude's tool calls removed.
     removed: BTreeSet<&'a Path>,
     /// Hashes of texts that were written to files on this machine.
     written: BTreeSet<String>,
@@ -48,17 +48,17 @@ pub(super) struct FileSurvey<'a> {
 
 /// Presence of a memory in a working tree.
 pub(super) enum InTree<'s> {
-    /// The memory's own files, at least one; several if a person copied the file.
+    /// The memory's own files. There are several if a person copied the file.
     Files(Vec<&'s Read>),
-    /// Only a file from the repository, which replaced the memory's own file.
+    /// A file from the repository that replaced the memory's own file.
     Replaced(&'s Read),
     /// No file. A memory from the repository that has the same id at another path does not count.
     Nothing,
 }
 
 impl<'a> FileSurvey<'a> {
-    /// Reads all files and the state of git once. `texts` contains the texts of this machine, including those that are
-    /// about to be derived.
+    /// Reads all files and the state of git once. `texts` contains the texts of this machine, including texts that this
+    /// run derives.
     pub(crate) fn look(
         store: &'a Store,
         ledger: &Ledger,
@@ -81,8 +81,8 @@ impl<'a> FileSurvey<'a> {
         let is_unknown = |read: &Read| is_claudes(read) || !is_private && !texts.owns(&read.stored);
         let is_pulled = |read: &Read| texts.pulls(&read.stored) || is_claudes(read);
         let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
-        // A memory that was not recorded as pulled was written here, unless git is changing files and may have pulled
-        // it.
+        // A file of unknown origin counts as written on this machine, unless it was recorded as pulled. While git is
+        // changing files, it may also have been pulled just now.
         let is_moving =
             trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished);
         let is_doubtful = is_moving || texts.forgets();
@@ -114,7 +114,7 @@ impl<'a> FileSurvey<'a> {
             let known = ledger
                 .entries()
                 .filter(|entry| entry.root == *root && entry.placed && entry.aside == Aside::No);
-            // A deletion that is already recorded is not reported again.
+            // A deletion that is already recorded is not evidence of a new removal.
             let known = known
                 .map(|entry| (entry, survey.is_there(entry)))
                 .filter(|(entry, is_there)| *is_there || ledger.tombstone(entry.id).is_none());
@@ -130,8 +130,7 @@ impl<'a> FileSurvey<'a> {
         self.store.root.is_none()
     }
 
-    /// Returns whether a memory's file, readable or not, is where the ledger records it, or another file is there
-    /// instead.
+    /// Returns whether the memory's file, readable or not, or a replacement of it is at the recorded place.
     fn is_there(&self, entry: &LedgerEntry) -> bool {
         let has_file = |read: &Read| self.is_own(read);
         self.files(&entry.root, entry.id).iter().any(has_file)
@@ -140,9 +139,9 @@ impl<'a> FileSurvey<'a> {
             || self.is_left_out(entry)
     }
 
-    /// Returns whether a memory's file must be left as it is, either because it cannot be read while someone is editing
-    /// it, or because git has it and a sparse checkout omits it from the tree. If git switched to another branch, an
-    /// unreadable file at the path need not be this memory's.
+    /// Returns whether a memory's file must be left unchanged because it cannot be read, for example during an edit, or
+    /// because a sparse checkout omits it from the tree. After git switched to another branch, an unreadable file at
+    /// the path need not belong to this memory.
     pub(crate) fn is_out_of_reach(&self, entry: &LedgerEntry) -> bool {
         let has_left = entry.aside == Aside::No && entry.committed && !self.is_forward(&entry.root);
         self.is_unreadable(entry) && !has_left || self.is_left_out(entry)
@@ -192,19 +191,19 @@ impl<'a> FileSurvey<'a> {
         self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the presence in one tree of the memory with this entry.
+    /// Returns which files a memory has in one tree.
     pub(crate) fn in_tree(&self, entry: &LedgerEntry, root: &Path) -> InTree<'_> {
         let files = self.files(root, entry.id);
         let own: Vec<&Read> = files.iter().filter(|file| self.is_own(file)).collect();
         if !own.is_empty() {
             return InTree::Files(own);
         }
-        // On another branch, the file at this path is a different one that never was the memory's.
+        // On another branch, the file at this path is a different file, which never belonged to the memory.
         let was_there = entry.root == root && entry.placed;
         let may_be_replaced = was_there && self.is_forward(root) && !self.changed_branch(root);
         match self.replacement(entry).filter(|_| may_be_replaced) {
-            // A file that a tool call of Claude's wrote replaces nothing, because the change is pending and the memory
-            // still in force.
+            // A file that one of Claude's tool calls wrote replaces nothing, because the change is pending and the
+            // memory is still valid.
             Some(file) if !self.claudes.contains(&file.stored.path) => InTree::Replaced(file),
             Some(_) | None => InTree::Nothing,
         }
@@ -254,16 +253,16 @@ impl<'a> FileSurvey<'a> {
         }
         Some(match entry.aside {
             Aside::No if self.has_moved(&entry.root) => MissingFile::Unclear,
-            // Another file is at the memory's path.
+            // A file that does not belong to this machine, or that is not a memory, is at the memory's path.
             Aside::No if self.is_displaced(entry) => MissingFile::Moved,
             Aside::No if self.has_come(entry) => MissingFile::Unclear,
-            // A removal by a tool call of Claude's does not mean that the memory must not be learned again.
+            // If one of Claude's tool calls removed the file, the memory may be learned again.
             Aside::No if self.removed.contains(Path::new(&entry.name)) => MissingFile::Moved,
             Aside::No => self
                 .traces
                 .get(&entry.root)
                 .map_or(MissingFile::Moved, |tree| tree.why_missing(entry)),
-            // The private folder is not a working tree, so a single missing file in it was deleted by hand.
+            // The private folder is not a working tree, so a person deleted a file that is missing in it.
             Aside::Review if self.aside_folder().is_dir() => MissingFile::Deleted(Reason::Deleted),
             Aside::Review | Aside::Parked => MissingFile::Moved,
         })
@@ -274,23 +273,23 @@ impl<'a> FileSurvey<'a> {
         self.traces.get(&entry.root).is_some_and(|tree| tree.may_be_cleaned(entry))
     }
 
-    /// Returns whether a file that was missing exists by now.
+    /// Returns whether a file that was missing during the survey exists now.
     fn has_come(&self, entry: &LedgerEntry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
-        // A replacement at this path was already read by the survey.
+        // The survey has already read a replacement at this path.
         let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
         path.exists() && !was_read()
     }
 
-    /// Returns whether the memory's path in the tree must not be written, because git has the file elsewhere and an
-    /// untracked file would be in its way, or because something else is at the path.
+    /// Returns whether the program must not write to the memory's path in the tree. Either git has the file elsewhere
+    /// and an untracked file would block git, or another file is at the path.
     pub(crate) fn holds(&self, entry: &LedgerEntry) -> bool {
         let tree = self.traces.get(&entry.root).or_else(|| self.traces.get(&self.main_root));
         tree.is_some_and(|tree| tree.holds(&entry.name)) || self.is_displaced(entry)
     }
 
-    /// Returns whether the file at a memory's path is not this machine's, or not a memory.
+    /// Returns whether the file at a memory's path does not belong to this machine, or is not a memory.
     fn is_displaced(&self, entry: &LedgerEntry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
@@ -307,7 +306,7 @@ impl<'a> FileSurvey<'a> {
     }
 
     /// Returns whether HEAD contains a memory's file. If git changed the tree during the survey, returns the recorded
-    /// value, which belongs to the recorded HEAD.
+    /// value, which matches the recorded HEAD.
     pub(crate) fn commits(&self, entry: &LedgerEntry) -> bool {
         match self.traces.get(&entry.root) {
             Some(tree) if tree.has_moved() => entry.committed,
@@ -370,7 +369,7 @@ impl<'a> FileSurvey<'a> {
         self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
     }
 
-    /// Returns another tree that has a file of this memory; `None` if there is none.
+    /// Returns another tree that contains a file of this memory; `None` if there is none.
     pub(crate) fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
         self.stores.keys().find(|other| *other != root && self.has_own(other, id)).cloned()
     }
@@ -397,8 +396,8 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Separates the files whose text is not known as this machine's. Returns the paths of files from the repository or
-    /// from Claude's tool calls, and the hashes of the other files' texts.
+    /// Selects the files whose text is not recorded as a text of this machine. Returns the paths of those from the
+    /// repository or from Claude's tool calls, and the hashes of the texts of the rest.
     fn unknown(
         &self,
         is_unknown: impl Fn(&Read) -> bool,
@@ -437,7 +436,7 @@ impl Disk {
                 {
                     self.unreadable.insert(path);
                 }
-                // If a folder could not be read completely, missing files do not indicate deletions.
+                // If a folder was not read completely, a missing file does not indicate a deletion.
                 error => return Err(error),
             }
         }
@@ -450,6 +449,6 @@ fn is_file(path: &Path) -> bool {
     path.extension().is_some() && (path.is_symlink() || !path.is_dir())
 }
 
-/// State without git: only the folder of memory files itself can be moved.
+/// State of a tree without git. Only the folder of memory files as a whole can move.
 static NO_GIT: LazyLock<GitState> =
     LazyLock::new(|| GitState { forward: true, ..GitState::default() });

@@ -1,4 +1,4 @@
-//! Forms of values: the valid values of a setting, for the schema of the settings file and for the documents.
+//! Forms of values: the valid values of each setting, for the schema of the settings file and for the documents.
 
 use std::ops::RangeInclusive;
 
@@ -27,22 +27,22 @@ pub enum Form {
     Name,
     /// The name of an environment variable, or an empty text.
     Variable,
-    /// One of these texts.
+    /// One of the listed texts.
     OneOf(Vec<&'static str>),
     /// A list of texts.
     Texts,
     /// A table of lists of texts, with any keys.
     Lists,
-    /// A list of texts, each of which is one of these.
+    /// A list of texts from the given ones.
     ListOf(Vec<&'static str>),
-    /// A table with some of these keys, whose values all have the same form.
+    /// A table with some of the given keys. All values have the same form.
     Map {
         /// The keys.
         keys: Vec<&'static str>,
         /// Form of each value.
         value: Box<Self>,
     },
-    /// A table of settings.
+    /// A table of settings with the given fields.
     Table(Vec<Field>),
 }
 

@@ -1,6 +1,6 @@
-//! The table of settings: for each, whether a repository may set it, the form of its value, and its meaning. The
-//! settings files are parsed with this table, and the schema of the file and the tables in `docs/configuration.md` are
-//! generated from it.
+//! The table of settings. For each setting, it contains whether a repository may set it, the form of its value, and its
+//! meaning. The settings files are parsed with this table. The schema of the settings file and the tables in
+//! `docs/configuration.md` are generated from it.
 
 use std::ops::RangeInclusive;
 
@@ -19,11 +19,11 @@ use crate::settings::Settings;
 /// A setting in a settings file.
 pub(super) struct SettingKey {
     pub name: &'static str,
-    /// True if a repository may set the setting: budgets, kinds, half-lives, but never endpoints, commands, redaction,
-    /// trust or retention.
+    /// True if a repository may set the setting. Budgets, kinds and half-lives are such settings; endpoints, commands,
+    /// redaction, trust and retention never are.
     pub in_repository: bool,
     pub form: fn() -> Form,
-    /// Meaning for the documents, without the range of the values.
+    /// Meaning of the setting for the documents, without the range of the values.
     pub meaning: &'static str,
     pub set: Set,
 }
@@ -181,7 +181,7 @@ pub(super) static KEYS: [SettingKey; 21] = [
     ),
 ];
 
-/// Form of the settings of the index, for messages.
+/// Form of the settings of the index, for error messages.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
 fn redact_fields() -> Vec<Field> {

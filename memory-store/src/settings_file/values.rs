@@ -1,4 +1,4 @@
-//! Values of settings in a settings file.
+//! Parses the values of settings in a settings file.
 
 use super::*;
 
@@ -8,7 +8,7 @@ pub(super) fn parsed<T: DeserializeOwned>(value: Value, expected: &str) -> Resul
 }
 
 /// Parses a whole number in a range. A number outside of the range is an error instead of being clamped, so that a
-/// typing error does not become a setting.
+/// typing error is reported.
 pub(super) fn number<T>(value: Value, range: RangeInclusive<T>) -> Result<T, String>
 where
     T: TryFrom<i64> + PartialOrd + fmt::Display,
@@ -45,7 +45,7 @@ fn texts(value: Value) -> Result<Vec<String>, String> {
     Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
 }
 
-/// Sets a value. If it is invalid, `strictest` applies, and the message ends with `instead`.
+/// Sets a value. If the value is invalid, `strictest` is set, and `instead` is appended to the error message.
 fn guarded<T>(
     setting: &mut T,
     read: Result<T, String>,
@@ -96,7 +96,8 @@ pub(super) fn ignore_paths(settings: &mut Settings, value: Value) -> Result<(), 
 }
 
 pub(super) fn names(settings: &mut Settings, value: Value) -> Result<(), String> {
-    // No model has this name, so text in which names should be searched for stays private.
+    // No model has this name, so the search for names fails and text in which names would be searched for stays
+    // private.
     let nobody = NameFinder { model: String::new(), host: String::new(), timeout_s: 1 };
     let instead = "what names are to be looked for in stays private";
     guarded(&mut settings.names, name_finder(value).map(Some), Some(nobody), instead)
@@ -137,7 +138,8 @@ pub(super) fn knowledge(value: Value) -> Result<KnowledgeSettings, String> {
     for (name, place) in shares {
         if let Some(value) = table.remove(name) {
             let number = share(value, SHARE).map_err(|told| format!("{name}: {told}"))?;
-            // The number is converted through its text, because single precision has other digits.
+            // The number is converted through its text, because the direct conversion from single precision adds
+            // digits.
             *place = number.to_string().parse().unwrap_or_else(|_| f64::from(number));
         }
     }
@@ -160,8 +162,8 @@ pub(super) fn knowledge(value: Value) -> Result<KnowledgeSettings, String> {
     }
 }
 
-/// Sets the valid parts of a table and reports the invalid ones: if one pattern is invalid, the others must still
-/// redact.
+/// Sets the valid parts of a table and reports the invalid parts. If one pattern is invalid, the other patterns must
+/// still redact.
 pub(super) fn redact(settings: &mut Settings, value: Value) -> Result<(), String> {
     const EXPECTED: &str =
         "a table with `deny`, `harmless`, and the tables `private` and `committed` of policies";
@@ -185,7 +187,7 @@ pub(super) fn redact(settings: &mut Settings, value: Value) -> Result<(), String
     wrong.map_or(Ok(()), Err)
 }
 
-/// Sets the valid patterns. The error is about the first invalid pattern.
+/// Sets the valid patterns. The returned error is about the first invalid pattern.
 fn deny(settings: &mut RedactSettings, value: Value) -> Result<(), String> {
     let given: Vec<String> = parsed(value, "a list of regular expressions")?;
     let whole = RedactSettings { deny: given.clone(), ..RedactSettings::default() };
@@ -201,7 +203,7 @@ fn deny(settings: &mut RedactSettings, value: Value) -> Result<(), String> {
     told
 }
 
-/// Sets the valid policies. The error is about the first invalid policy.
+/// Sets the valid policies. The returned error is about the first invalid policy.
 fn policies(
     value: Value,
     place: fn(&mut RedactSettings) -> &mut BTreeMap<String, String>,
@@ -256,7 +258,7 @@ pub(super) fn place_of_pattern(text: &str) -> Option<String> {
     Some(format!("line {line}: "))
 }
 
-/// Tokens in a block; a longer block would exceed Claude Code's limit of 10,000 characters.
+/// Number of tokens in a block. A longer block would exceed Claude Code's limit of 10,000 characters.
 pub(super) const TOKENS: RangeInclusive<u32> = 0..=2_400;
 /// Number of memories in a block.
 pub(super) const MEMORIES: RangeInclusive<u32> = 0..=20;
@@ -264,22 +266,22 @@ pub(super) const MEMORIES: RangeInclusive<u32> = 0..=20;
 pub(super) const SHARE: RangeInclusive<f32> = 0.0..=1.0;
 /// Half-life in days.
 pub(super) const DAYS: RangeInclusive<u32> = 1..=36_500;
-/// Ways of searching vectors.
+/// Algorithms for the search of vectors.
 pub(super) const INDEX_SEARCH: [&str; 3] = ["auto", "graph", "scan"];
 /// Timeout of a vector search, in milliseconds.
 pub(super) const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
 /// Allowed providers of a model that reads sessions.
 pub(super) const PAUSES: [&str; 3] = ["auto", "battery", "never"];
 pub(super) const READERS: [&str; 3] = ["ollama", "openai", "claude"];
-/// Allowed providers of a model that gives vectors.
+/// Allowed providers of a model that computes vectors.
 pub(super) const EMBEDDERS: [&str; 1] = ["ollama"];
-/// Maximum length in bytes of the name of an environment variable.
+/// Maximum length of the name of an environment variable, in bytes.
 const VARIABLE_BYTES_MAX: usize = 100;
 /// Maximum cost per day, in US dollars.
 pub(super) const USD_PER_DAY: RangeInclusive<f64> = 0.0..=10_000.0;
 /// Timeout for a model's answer, in seconds.
 pub(super) const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
-/// Size of a model's context in tokens. In a smaller context, the instructions would leave no room for a part of a
+/// Size of a model's context in tokens. In a smaller context, the instructions would leave no room for the text of a
 /// session.
 pub const CONTEXT_TOKENS: RangeInclusive<u32> = 4_096..=10_000_000;
 
@@ -343,7 +345,7 @@ pub(super) fn llm(value: Value) -> Result<Option<Llm>, String> {
         return Err("`host` is missing, which `openai` needs; it is ignored".to_owned());
     }
     if !is_variable(&llm.api_key_env) {
-        // The value may be the key itself, so it is not repeated.
+        // The value may be the key itself, so the message does not contain it.
         return Err(
             "`api_key_env` must be the name of an environment variable that holds the key, \
                     not the key; it is ignored"

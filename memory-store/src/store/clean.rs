@@ -26,7 +26,7 @@ pub struct Proposal {
     pub after: String,
 }
 
-/// Function that returns whether git tracks the memory file at a path.
+/// Returns whether git tracks the memory file at a path.
 pub type IsCommitted<'a> = &'a dyn Fn(&Path) -> bool;
 
 /// Result of a redaction.
@@ -34,18 +34,19 @@ pub type IsCommitted<'a> = &'a dyn Fn(&Path) -> bool;
 pub struct Cleaned {
     /// Number of files that contained secrets and were redacted.
     pub files: usize,
-    /// Number of memories among these files.
+    /// Number of memory files among these files.
     pub memories: usize,
     /// Memory files of a person that contain secrets. They are not changed until the person decides.
     pub kept: Vec<PathBuf>,
-    /// Errors for files that were not changed, because they could not be read, or could not be redacted without loss.
+    /// Errors for files that were not changed because they could not be read, or because redaction would have made them
+    /// invalid.
     pub refused: Vec<Error>,
 }
 
 impl Store {
-    /// Redacts memories, including pending and archived ones, the ledger, and the backups of migrations, which contain
-    /// earlier texts of memories. Files that are not memories are not changed; if they contain a secret, an error is
-    /// reported.
+    /// Redacts memories, including pending and archived memories, the ledger, and the backups of migrations, which
+    /// contain earlier texts of memories. Files that are not memories are not changed. If such a file contains a
+    /// secret, an error is reported.
     ///
     /// If `committed` is given, memories that a person owns are not changed. Their texts in the ledger are not changed
     /// either, because the ledger restores these files if git removes them.
@@ -97,8 +98,8 @@ impl Store {
         Ok(cleaned)
     }
 
-    /// Returns the changes that `redactor` would make to memory files that a person owns. A file that would be invalid
-    /// without its secret is omitted.
+    /// Returns the changes that `redactor` would make to memory files that a person owns. Files that would be invalid
+    /// after the redaction are omitted.
     ///
     /// # Errors
     /// If the ledger cannot be read.
@@ -125,8 +126,8 @@ impl Store {
         Ok(proposals)
     }
 
-    /// Redacts a file as proposed, after the person agreed. The file remains the person's. Returns the memory after the
-    /// change, or `None` if the file no longer has the text that was shown.
+    /// Redacts a file as proposed, after the person agreed. The person still owns the file. Returns the memory after
+    /// the change, or `None` if the file no longer has the text that was shown to the person.
     ///
     /// # Errors
     /// If files cannot be read or written.
@@ -170,9 +171,9 @@ impl Store {
         Ok(owned)
     }
 
-    /// Redacts a memory's file and the file's name. A text that we wrote is still recorded as ours. For any other text,
-    /// the redacted text takes the origin of the earlier one, so that a text by another person does not become the
-    /// user's own.
+    /// Redacts a memory's file and the file's name. If the program wrote the text, the ledger also lists the redacted
+    /// text as written by the program. Otherwise the redacted text gets the origin of the earlier text, so that a text
+    /// by another person does not become the user's own.
     fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
         let Read { stored, mut file } = stored::read(path)?;
         let before = file.text().to_owned();
@@ -182,15 +183,15 @@ impl Store {
         let tells = has_secret_in_name(path, redactor);
         if !is_ours {
             let origin = match ledger.texts().origin(&stored) {
-                // The text's origin was not surveyed yet. Without this line, the redacted text would count as the
-                // user's own.
+                // No survey has determined the origin of the text yet. Without this line, the redacted text would count
+                // as the user's own.
                 LedgerOrigin::Unknown if self.root.is_some() => LedgerOrigin::Pulled,
                 known => known,
             };
             ledger.inherit(file.text(), origin)?;
         }
         if tells && !is_ours {
-            // The file keeps its name: with another name it would be an unknown file.
+            // The program does not rename a file that it did not write.
             if file.text() != before {
                 self.write(path, file.text().as_bytes())?;
             }
@@ -205,7 +206,7 @@ impl Store {
         if to == *path { Ok(()) } else { self.remove(path) }
     }
 
-    /// Returns a path for a memory's file whose name contains no secret.
+    /// Returns a path for a memory's file with a name that contains no secret.
     fn telling_less(&self, path: &Path, memory: &Memory, redactor: &Redactor) -> Result<PathBuf> {
         let folder = path.parent().unwrap_or(&self.folder);
         let to = free_path_in(folder, memory)?;
@@ -214,7 +215,7 @@ impl Store {
     }
 }
 
-/// Returns whether a memory's file is a person's. A file that the ledger does not contain was written by hand.
+/// Returns whether a person owns a memory's file. A person wrote a file that the ledger does not contain.
 fn is_persons(
     entry: Option<&LedgerEntry>,
     read: &Read,
@@ -233,11 +234,11 @@ fn is_entry_persons(entry: &LedgerEntry) -> bool {
     entry.owned || entry.committed || entry.promoted || entry.saved || entry.is_edited()
 }
 
-/// Returns the error to report for a file that is not a memory or cannot be read. `None` if the whole file was checked
-/// and contains no secret.
+/// Returns the error to report for a file that is not a memory or cannot be read. Returns `None` if the whole file was
+/// searched and contains no secret.
 fn unread(error: Error, redactor: &Redactor) -> Option<Error> {
     let path = error.path()?;
-    // The target of a symbolic link must not be changed.
+    // The target of a symbolic link is not changed.
     if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
         return None;
     }

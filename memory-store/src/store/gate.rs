@@ -1,5 +1,5 @@
-//! Check of a memory before it is written to a committed folder. A new memory with a likely credential becomes pending;
-//! an existing file is not changed to contain one.
+//! Checks a memory before it is written to a committed folder. A new memory with a likely credential becomes pending. A
+//! change that would add a likely credential to an existing file fails.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,12 +20,12 @@ impl Store {
         Self { accepts_credentials: true, ..self.clone() }
     }
 
-    /// Makes a memory pending if other people would read its file and it contains likely credentials; call this before
-    /// any of the memory is written to the folder. Returns the likely credentials.
+    /// Makes a memory pending if other people would read its file and it contains likely credentials. Must be called
+    /// before any part of the memory is written to the folder. Returns the likely credentials.
     pub fn gate(&self, memory: &mut Memory, redactor: &Redactor) -> Vec<MemorySuspect> {
         let suspects = self.suspects(memory, redactor);
         if !suspects.is_empty() {
-            // This reason takes precedence over others, because it requires a check of the place.
+            // This reason takes precedence over other reasons, because it requires a check of each place.
             memory.status = Status::Held;
             memory.held_for = Some(HeldFor::Credential);
         }
@@ -41,7 +41,7 @@ impl Store {
     }
 
     /// Returns whether a save may change the file of a memory with the same title. A pending memory does not replace
-    /// text in the folder, and a memory saved by a model does not replace a person's.
+    /// text in the folder, and a memory that a model saves does not replace a person's memory.
     pub(super) fn may_merge(&self, stored: &Stored, by: By, suspects: &[MemorySuspect]) -> bool {
         let is_free = suspects.is_empty() || !stored.path.starts_with(&self.folder);
         is_free && (by != By::Model || self.is_persons(stored).is_ok_and(|is_persons| !is_persons))
@@ -81,7 +81,7 @@ impl Store {
 pub fn places(suspects: &[MemorySuspect]) -> String {
     let placeholder = format!("{PLACEHOLDER_OPEN}{SUSPECT}]");
     let place = |suspect: &MemorySuspect| {
-        // A line may contain several likely credentials.
+        // Other likely credentials in the same line are hidden as well.
         let hide = |line: String, other: &MemorySuspect| line.replace(&other.value, &placeholder);
         let line = suspects.iter().fold(suspect.line.clone(), hide);
         format!("{}: \"{line}\" ({})", suspect.field, suspect.reasons.join(", "))

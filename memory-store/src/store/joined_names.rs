@@ -1,6 +1,6 @@
 //! The names that a person joined or kept apart, in `entities.toml` next to the folder of memory files. The file is
-//! trusted like memory files: it is read only in a trusted working tree, and if memories from the repository require a
-//! release, the file requires one as well.
+//! trusted like memory files: it is read only in a trusted working tree. If memories from the repository require a
+//! release, this file requires a release as well.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ impl Store {
         self.folder.parent().unwrap_or(&self.folder).join(NAME)
     }
 
-    /// Reads the names. Also returns the errors of single lines, or the reason why the file is not used at all.
+    /// Reads the names. Also returns the errors of single lines, or the reason why the whole file is not used.
     pub fn names(&self) -> (ConfirmedNames, Vec<Error>) {
         let path = self.names_file();
         match self.read_names(&path) {
@@ -38,10 +38,10 @@ impl Store {
         }
     }
 
-    /// Changes the names; the text is redacted by `redactor`. Returns false if nothing changes.
+    /// Changes the names. The text of the file is redacted by `redactor`. Returns false if nothing changes.
     ///
     /// # Errors
-    /// If a line is invalid, the names are not released, a name looks like a secret, or the file cannot be written.
+    /// If a line is invalid, the names are not released, a name resembles a secret, or the file cannot be written.
     pub fn change_names(
         &self,
         redactor: &Redactor,
@@ -74,7 +74,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Releases the present names from the repository.
+    /// Releases the present `entities.toml` from the repository.
     ///
     /// # Errors
     /// If the file cannot be read, or the release cannot be recorded.

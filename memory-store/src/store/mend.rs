@@ -1,5 +1,4 @@
-//! Repair of private memory files that were truncated by a power failure or a full disk. The texts are restored from
-//! the ledger.
+//! Repairs private memory files that a power failure or a full disk truncated. The texts are restored from the ledger.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,8 +12,8 @@ use crate::ledger::{Ledger, LedgerEntry};
 use crate::stored;
 
 impl Store {
-    /// Writes truncated private memory files again. Text that a person may have written is preserved, because a file is
-    /// replaced only by a text that begins with the file's contents. Returns the number of repaired files.
+    /// Writes truncated private memory files again. A file is replaced only by a text that begins with the file's
+    /// present contents, so text that a person may have written is not lost. Returns the number of repaired files.
     pub fn mend_private(&self) -> Result<usize> {
         let private = Some(&self.folder).filter(|_| self.root.is_none());
         let folders: Vec<&Path> =

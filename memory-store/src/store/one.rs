@@ -1,5 +1,5 @@
-//! Reading and changing one memory whose file is known. Regardless of the size of the store, no other memory file is
-//! read, and only the ledger lines about this memory are parsed.
+//! Reads and changes one memory whose file is known. No other memory file is read, and only the ledger lines about this
+//! memory are parsed, so the time does not depend on the size of the store.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ const NAMES_TRIED_MAX: usize = 3;
 /// A memory file to be created.
 struct NewFile {
     file: MemoryFile,
-    /// The written file, if it could be written before the lock is taken.
+    /// The file without a name, if it was written before the lock was taken.
     unnamed: Option<UnnamedFile>,
     /// Number of redacted secrets.
     hidden: usize,
@@ -44,8 +44,8 @@ impl Store {
     /// Reads the memory in this file.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the file now contains another memory or is outside of the store; other errors if it is
-    /// missing.
+    /// [`Error::NotFound`] if the file now contains another memory or is outside of the store. Other errors if the file
+    /// is missing.
     pub fn read_one(&self, path: &Path, id: MemoryId) -> Result<Stored> {
         let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
         let stored = if is_here { Some(stored::read(path)?.stored) } else { None };
@@ -57,9 +57,9 @@ impl Store {
         Ok(stored)
     }
 
-    /// Finds memories of several stores by the ends of their ids among the files that are unchanged since the index was
-    /// built. The other files are read and checked for equal ids and names. Returns `None` if a memory is not found in
-    /// this way or is ambiguous; all files must then be read.
+    /// Finds memories of several stores by the ends of their ids. Searches the index for files that are unchanged since
+    /// the index was built. Reads the other files, and checks them for equal ids and names. Returns `None` if a memory
+    /// is not found in this way or is ambiguous; the caller must then read all files.
     pub fn find_indexed(
         stores: &[&Self],
         ids: &[impl AsRef<str>],
@@ -103,8 +103,8 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// Returns the errors of memory files that differ from the index; all other files were valid when the index was
-    /// built. `known` contains the files in the index. Returns `None` if too many files differ.
+    /// Returns the errors of memory files that differ from the index. All other files were valid when the index was
+    /// built. `known` contains the files in the index. Returns `None` if there are more than `most` files.
     pub fn broken_beside(
         &self,
         known: &HashMap<OsString, IndexedFile>,
@@ -127,8 +127,8 @@ impl Store {
         Some(broken)
     }
 
-    /// Reads the memories whose files are not in an index, which are expired or newer than the index. `known` contains
-    /// the files in the index. Unreadable files are skipped.
+    /// Reads the memories whose files are not in an index, because they are expired or newer than the index. `known`
+    /// contains the files in the index. Unreadable files are skipped.
     pub fn unlisted(&self, known: &BTreeSet<PathBuf>) -> Vec<Stored> {
         let paths = stored::paths(&self.folders()).into_iter();
         let read = paths.filter(|path| !known.contains(path)).filter_map(|path| {
@@ -139,8 +139,8 @@ impl Store {
         read.collect()
     }
 
-    /// Returns the documents of memories that had expired at a given time, for a search in the past, because an index
-    /// does not contain them. Only files that are not in the index are read.
+    /// Returns the documents of memories that are expired at a given time, for a search in the past. An index does not
+    /// contain such memories. Reads only files that are not in the index.
     pub fn expired(
         &self,
         trust: &Trust,
@@ -173,13 +173,14 @@ impl Store {
     fn problem(&self, path: &Path) -> Option<Error> {
         let folder = self.folders().into_iter().find(|folder| path.starts_with(folder))?;
         match stored::check_name(&folder, path).and_then(|()| stored::read(path)) {
-            // The file was removed meanwhile.
+            // The file was removed in the meantime.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
             read => read.err(),
         }
     }
 
-    /// Finds the memories whose file names contain the end of an id, as the names of new memories do.
+    /// Returns the memories whose file names contain the end of this id. The names of new memories contain the short
+    /// id.
     pub fn named_by(&self, id: &str) -> Vec<Stored> {
         let end = id.trim().to_ascii_lowercase();
         let short = end.get(end.len().saturating_sub(crate::id::SHORT_ID_CHARS)..).unwrap_or("");
@@ -195,9 +196,9 @@ impl Store {
     }
 
     /// Saves a memory like [`Store::save`]. `near` contains the files that an index lists for the memory's kind and
-    /// title; files that other processes saved since are looked up in the ledger. To hold the lock only briefly, a new
-    /// file is redacted and written before the lock is taken, and has no name until then. The file and the ledger are
-    /// synced after the lock is released.
+    /// title. Files that other processes saved since the index was built are looked up in the ledger. To keep the time
+    /// under the lock short, a new file is redacted and written before the lock is taken, without a name, and the file
+    /// and the ledger are synced to the disk after the lock is released.
     pub fn save_beside(
         &self,
         mut memory: Memory,
@@ -207,7 +208,7 @@ impl Store {
     ) -> Result<Saved> {
         let hidden = redactor.redact_memory(&mut memory);
         let suspects = self.gate(&mut memory, redactor);
-        // If an index lists a memory with this title, that memory is changed instead.
+        // If an index lists a memory with this title, that memory is changed and no new file is needed.
         let new = if near.is_empty() { Some(self.new_file(&memory, redactor)?) } else { None };
         let (lookup, title) = (Lookup::new(&self.home), folded_title(&memory.title));
         let by = By::author(&memory);
@@ -241,13 +242,13 @@ impl Store {
         let (path, noted) = self.create_one(&new)?;
         drop(lock);
         let synced = new.unnamed.as_ref().map_or(Ok(()), |file| file.sync(&path));
-        // The file exists, so its ledger line is needed even if the file could not be synced.
+        // The file exists, so its ledger line must be synced even if the file could not be synced.
         noted.map_or(Ok(()), Unsynced::sync).and(synced)?;
         let stored = stored::read_back(&path, &new.file)?;
         Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden, suspects })
     }
 
-    /// Returns whether a file is neither from the repository nor from a tool call of Claude's.
+    /// Returns whether a file is neither from the repository nor from one of Claude's tool calls.
     fn is_of_machine(&self, stored: &Stored, lookup: &Lookup) -> Result<bool> {
         Ok(match (self.is_private(&stored.path), lookup.origin(stored)?) {
             (true, origin) => origin != LedgerOrigin::Claude,
@@ -263,9 +264,9 @@ impl Store {
         Ok(NewFile { file, unnamed, hidden })
     }
 
-    /// Creates a new file, records it in the ledger, and returns its path. The file and the ledger are not synced yet.
-    /// The caller must hold the lock, because a file that was created earlier could be committed, or could remain in a
-    /// folder that is moved meanwhile.
+    /// Creates a new file, records it in the ledger, and returns its path. The file and the ledger are not synced to
+    /// the disk yet. The caller must hold the lock. A file created without the lock could be committed, or could remain
+    /// in a folder that is moved in the meantime.
     fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Unsynced>)> {
         self.check_folder()?;
         let path = match self.place(new)? {
@@ -283,9 +284,9 @@ impl Store {
         Ok((path, noted))
     }
 
-    /// Links a written, unnamed file to a free name and returns the path. `None` if no name is free, or if the file
-    /// system does not support this. The folder is synced as well: if a power failure left a ledger line without a
-    /// file, the memory would count as deleted by a person.
+    /// Links a written, unnamed file to a free name and returns the path. Returns `None` if no name is free, or if the
+    /// file system does not support this. The folder is synced to the disk as well. If a power failure left a ledger
+    /// line without a file, the memory would count as deleted by a person.
     fn place(&self, new: &NewFile) -> Result<Option<PathBuf>> {
         let Some(file) = &new.unnamed else { return Ok(None) };
         for _ in 0..NAMES_TRIED_MAX {
@@ -295,7 +296,8 @@ impl Store {
                     folder.sync()?;
                     return Ok(Some(path));
                 }
-                // A program that does not take our lock, such as git or an editor, has taken the name meanwhile.
+                // A program that does not take the lock, such as git or an editor, has created a file with this name in
+                // the meantime.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(_) => return Ok(None),
             }
@@ -303,8 +305,8 @@ impl Store {
         Ok(None)
     }
 
-    /// Archives the memory in this file like [`Store::forget`]. Copies that a person made since the last sync are not
-    /// searched for; `forget` on the command line finds them.
+    /// Archives the memory in this file like [`Store::forget`]. Does not search for copies that a person made since the
+    /// last sync; the command `forget` finds them.
     ///
     /// # Errors
     /// See [`Store::read_one`].
@@ -320,7 +322,7 @@ impl Store {
         let lookup = Lookup::new(&self.home);
         let Read { stored: at_hand, file } = stored::read(path)?;
         let text = redacted_file(file.text(), redactor);
-        // A restored file must keep its origin, which is this machine, the repository or a tool call.
+        // The ledger must list the same origin for the archived text: this machine, the repository or a tool call.
         lookup.inherit(&text, &at_hand)?;
         let archived = self.archived_path(&stored.memory);
         replace(&archived, text.as_bytes(), Privacy::Private)?;

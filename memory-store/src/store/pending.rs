@@ -1,7 +1,8 @@
 //! Memory files that Claude's tool calls wrote, and changes by Claude that the user has not decided about.
 //!
-//! A file counts as Claude's if the ledger lists the hash of its text as such, until a person confirms the file, edits
-//! it, or restores its former text. It is listed and recalled as a note of Claude's, regardless of its front matter.
+//! A file counts as Claude's if the ledger lists the hash of its text as Claude's, until a person confirms the file,
+//! edits it, or restores its former text. Such a file is listed and recalled as a note by Claude, regardless of its
+//! front matter.
 
 use std::path::Path;
 
@@ -31,9 +32,9 @@ pub struct Written {
 /// Changes by Claude in one store that the user has not decided about.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
-    /// Memory files that Claude wrote; they are Claude's notes until a person confirms them.
+    /// Memory files that Claude wrote. They are notes by Claude until a person confirms them.
     pub files: Vec<(PendingChange, Stored)>,
-    /// Changes that Claude requested, each with the user's memory in force and, for a replacement, Claude's note.
+    /// Changes that Claude requested, each with the user's present memory and, for a replacement, Claude's note.
     pub asked: Vec<(PendingChange, Stored, Option<Stored>)>,
 }
 
@@ -51,9 +52,9 @@ impl Claims {
 
 impl Store {
     /// Returns whether a memory is a person's, so that Claude can only request a change. A memory is a person's if its
-    /// source is the user, now or before Claude changed the file, or if a person committed, pinned, edited, kept or
-    /// accepted it. A note is Claude's until a person does one of these; a save or pin by Claude does not count.
-    /// Commits are known as of the last sync.
+    /// source is the user, either now or before Claude changed the file. It is also a person's if a person committed,
+    /// pinned, edited, kept or accepted it. A note by Claude becomes a person's only by one of these acts; a save or
+    /// pin by Claude does not count. Commits after the last sync are not considered.
     ///
     /// # Errors
     /// If the ledger cannot be read.
@@ -80,7 +81,8 @@ impl Store {
         Ok(Owner::of(&entry, &memory, evidence) == Owner::Person)
     }
 
-    /// Records a change that Claude requested to a memory of the user's. The change is pending until the user decides.
+    /// Records that Claude requested a change to one of the user's memories. The change is pending until the user
+    /// decides.
     ///
     /// # Errors
     /// If the ledger cannot be written.
@@ -100,8 +102,8 @@ impl Store {
         })
     }
 
-    /// Updates the notice at the next session start. `change` returns whether it changed the notice, which is then
-    /// written.
+    /// Updates the notice for the next session start. `change` returns whether it changed the notice; if so, the file
+    /// is written.
     fn change_notice(&self, change: impl FnOnce(&mut ClaimNotice) -> bool) -> Result<()> {
         let path = &self.home.claim_notice;
         let mut notice = ClaimNotice::read(path).unwrap_or_default();
@@ -169,8 +171,8 @@ impl Store {
         Ok(claims)
     }
 
-    /// Records the files that tool calls wrote. If `is_settled`, all other files count as a person's from then on. If a
-    /// tool call changed a memory of the user's, its former text remains in force.
+    /// Records the files that tool calls wrote. If `is_settled`, the files in `others` count as a person's from now on.
+    /// If a tool call changed one of the user's memories, its former text stays valid.
     ///
     /// # Errors
     /// If the ledger or a file cannot be written.
@@ -191,7 +193,7 @@ impl Store {
             let change = PendingChange::new(id, change, session.clone(), now);
             self.announce(&change)?;
             ledger.ask(change)?;
-            // For a project, reconciliation does this; the user's own store is not reconciled.
+            // Reconciliation keeps the former text valid for a project. The user's own store is not reconciled.
             if let Some(text) = known.filter(|text| self.is_user_store() && !text.is_empty()) {
                 self.write(&self.set_aside(id), text.as_bytes())?;
             }
@@ -206,8 +208,8 @@ impl Store {
         Ok(())
     }
 
-    /// Records that a tool call removed a memory file from the user's own store, and writes the file again. (For a
-    /// project, reconciliation does this.) Does nothing if the ledger does not contain the text of the file.
+    /// Records that a tool call removed a memory file from the user's own store, and writes the file again. For a
+    /// project, reconciliation does this. Does nothing if the ledger does not contain the text of the file.
     ///
     /// # Errors
     /// If the ledger or the file cannot be written.
@@ -223,7 +225,7 @@ impl Store {
         self.write(&self.folder.join(name), text.as_bytes())
     }
 
-    /// Replaces a memory of the user's by a note of Claude's, after the user agreed.
+    /// Replaces one of the user's memories by a note by Claude, after the user agreed.
     ///
     /// # Errors
     /// See [`Store::edit_at`].
@@ -245,7 +247,7 @@ impl Store {
         self.settle(id)
     }
 
-    /// Records the present text of a file that Claude wrote as the person's own.
+    /// Records that the present text of a file that Claude wrote is now a person's.
     ///
     /// # Errors
     /// If the file's text has changed, or the ledger cannot be written.
@@ -259,8 +261,8 @@ impl Store {
         self.remove_aside(stored.memory.id)
     }
 
-    /// Restores the former text of a memory in the file that Claude changed. Returns `false` if the ledger has no
-    /// former text.
+    /// Writes the former text of a memory to the file that Claude changed. Returns `false` if the ledger does not
+    /// contain the former text.
     ///
     /// # Errors
     /// If the file's text has changed, or a file cannot be written.
@@ -280,7 +282,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Reads a file again. Returns an error if it no longer has the text that was shown.
+    /// Reads a file again. Returns an error if it no longer has the text that was shown to the user.
     fn unchanged(&self, stored: &Stored) -> Result<stored::Read> {
         let read = stored::read(&stored.path)?;
         match read.stored.text == stored.text {
@@ -294,7 +296,7 @@ impl Store {
         self.folder == self.dirs.user_memories()
     }
 
-    /// Returns the path of the file that keeps the former text of a memory in the user's own store in force.
+    /// Returns the path of the file with the former text of a memory in the user's own store, which stays valid.
     fn set_aside(&self, id: MemoryId) -> std::path::PathBuf {
         self.home.drafts.join(format!("{id}.{EXTENSION}"))
     }
@@ -314,8 +316,8 @@ impl Store {
     }
 }
 
-/// Turns a memory into a note of Claude's, regardless of its front matter: it is not the user's wish, not pinned, and
-/// supersedes nothing.
+/// Changes a memory to a note by Claude, regardless of its front matter: the note is not the user's wish, is not
+/// pinned, and supersedes nothing.
 pub(crate) fn mark_as_claudes_note(memory: &mut Memory) {
     memory.source.said_by = Some(SaidBy::Assistant);
     memory.source.extractor = Some(Source::NOTED.to_owned());

@@ -1,8 +1,8 @@
-//! Removal of purged sessions from memories.
+//! Removes the data of purged sessions from memories.
 //!
-//! The next reconciliation removes unchanged derived memories of a purged session, because they have no source left.
-//! Memories that a person changed or wrote are kept, without their evidence (session, records and quote) and without
-//! their cues, which may quote the user's words in the session.
+//! The next reconciliation removes unchanged derived memories of a purged session, because they have no source any
+//! more. Memories that a person changed or wrote are kept without their evidence (session, records and quote) and
+//! without their cues, which may quote the user's words in the session.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,8 @@ struct FoundTraces {
 
 impl Gone<'_> {
     /// Returns whether a memory was first learned from a purged source. The memory's time is compared only if the
-    /// ledger lists the memory (`is_known`): memories of other people come from sessions that are not purged here.
+    /// ledger lists the memory (`is_known`). Memories of other people come from sessions that are not purged on this
+    /// machine.
     pub(crate) fn bore(&self, memory: &Memory, is_known: bool) -> bool {
         let Source { session, turns, quote, .. } = &memory.source;
         let has_evidence = session.is_some() || !turns.is_empty() || quote.is_some();
@@ -66,7 +67,7 @@ impl Gone<'_> {
         if self.bore(memory, is_known) {
             rest.source.session = None;
             rest.source.quote = None;
-            // Without a model, cues are the user's words from the session.
+            // If no model extracted the memory, its cues are the user's words from the session.
             rest.cues.clear();
             if is_known && self.has_time(memory.created) {
                 rest.source.turns.clear();
@@ -75,7 +76,7 @@ impl Gone<'_> {
         (rest != *memory).then_some(rest)
     }
 
-    /// Returns whether a memory is from a purged source, according to its id alone.
+    /// Returns whether the id of a memory shows that it is from a purged source.
     pub(crate) fn has_id(&self, id: MemoryId) -> bool {
         self.ids.contains(&id) || self.has_time(id.time())
     }
@@ -86,7 +87,7 @@ impl Gone<'_> {
 }
 
 impl Store {
-    /// Removes purged evidence from the ledger and from the memories that a person changed or wrote. Also returns the
+    /// Removes purged evidence from the ledger and from memories that a person changed or wrote. Also returns the
     /// memories that the next reconciliation removes.
     ///
     /// # Errors
@@ -162,7 +163,7 @@ impl Store {
         found
     }
 
-    /// Writes a memory's file in place, without the purged evidence. The owner of the file does not change.
+    /// Writes a memory's file in place without the purged evidence. The owner of the file does not change.
     fn strip(
         &self,
         ledger: &mut Ledger,
@@ -179,7 +180,7 @@ impl Store {
     }
 }
 
-/// Returns an error if a file changed since it was read: editors and git do not take our lock.
+/// Returns an error if a file changed after it was read, because editors and git do not take the store's lock.
 fn check_unchanged(path: &Path, file: &MemoryFile) -> Result<()> {
     let (now, _) = super::read_bounded(path, FILE_BYTES_MAX)?;
     if now == file.text().as_bytes() {

@@ -1,4 +1,4 @@
-//! The README for teammates who do not know this program.
+//! The README in a memory folder, for teammates who do not know this program.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -43,7 +43,7 @@ const README_BYTES_MAX: u64 = 16 << 10;
 pub enum ReadmeState {
     /// There is no README.
     Missing,
-    /// The README has the text of this version or an earlier one.
+    /// The README has the text of this version or of an earlier version.
     Ours,
     /// A person changed the README.
     Changed,
@@ -79,8 +79,8 @@ fn is_earlier(text: &str) -> bool {
     EARLIER.contains(&&blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
-/// Writes the README next to the folder of memory files. An existing README is replaced only if an earlier version
-/// wrote it.
+/// Writes the README next to the folder of memory files. An existing README is replaced only if an earlier version of
+/// the program wrote it.
 pub(super) fn write(root: &Path, memories: &Path) -> Result<()> {
     let Some(path) = path(memories) else { return Ok(()) };
     let is_there = fs::symlink_metadata(&path).is_ok();
@@ -91,8 +91,8 @@ pub(super) fn write(root: &Path, memories: &Path) -> Result<()> {
     disk::replace_all(&[disk::Write { root, path: &path, bytes, privacy }])
 }
 
-/// Removes an unchanged README and the folders, if they contain neither memories nor anything else. Returns the folder
-/// if it was removed.
+/// Removes an unchanged README and the folders, if they contain neither memories nor other files. Returns the removed
+/// folder, if any.
 pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
     let folder = memories.parent()?;
     let is_empty = |folder: &Path| {

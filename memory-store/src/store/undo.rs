@@ -1,5 +1,5 @@
-//! Reverting a decision about memories: their files are restored byte for byte, together with their ledger entries and
-//! a person's decisions about them.
+//! Reverts a decision about memories. The files are restored byte for byte, together with their ledger entries and a
+//! person's decisions about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::reviewed::Reviewed;
 use crate::stored::{self, Stored};
 use crate::trust::RELEASED_BYTES_MAX;
 
-/// State of several memories of a store: their files, ledger entries and decisions about them.
+/// State of several memories of a store: their files, their ledger entries, and the decisions about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryState {
     ids: BTreeSet<MemoryId>,
@@ -22,12 +22,13 @@ pub struct MemoryState {
     files: BTreeMap<PathBuf, Vec<u8>>,
     entries: BTreeMap<MemoryId, LedgerEntry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
-    /// Hashes of the memories' texts. `own` contains the hashes of texts that a person released or this machine wrote.
+    /// Hashes of the memories' texts. `own` contains the hashes of texts that a person released or that this machine
+    /// wrote.
     texts: BTreeSet<String>,
     own: BTreeSet<String>,
     /// Decisions about the memories.
     reviewed: Reviewed,
-    /// Contents of the file that lists releases from quarantine.
+    /// Contents of the file with the releases from quarantine.
     released: Option<Vec<u8>>,
 }
 
@@ -47,15 +48,15 @@ impl MemoryState {
         paths.filter(|path| self.files.get(*path) != after.files.get(*path)).collect()
     }
 
-    /// Returns the files of a later state that are missing in this one.
+    /// Returns the files of a later state that do not exist in this state.
     pub fn added<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a PathBuf> {
         after.files.keys().filter(|path| !self.files.contains_key(*path))
     }
 }
 
 impl Store {
-    /// Reads the state of memories, and of the memories that they supersede or that supersede them, because a decision
-    /// changes both.
+    /// Reads the state of memories, and of the memories that they supersede or that supersede them. A decision changes
+    /// both.
     ///
     /// # Errors
     /// If a file or the ledger cannot be read.
@@ -109,10 +110,10 @@ impl Store {
         Ok(MemoryState { ids, ..state })
     }
 
-    /// Reverts a decision, given the states before and after it. Changes nothing if a file was changed since.
+    /// Reverts a decision, given the states before and after it. Changes nothing if a file changed after the decision.
     ///
     /// # Errors
-    /// If a file was changed since the decision, or cannot be written.
+    /// If a file changed after the decision, or cannot be written.
     pub fn put_back(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
         let lock = self.lock()?;
         let differing = before.differing(after);
@@ -125,7 +126,7 @@ impl Store {
                 ));
             }
         }
-        // In this order, a kill leaves a memory in its place or in both places; the next sync resolves this.
+        // If the process is killed in between, a memory is at its place or at both places. The next sync resolves this.
         for path in &differing {
             if let Some(bytes) = before.files.get(*path) {
                 self.write(path, bytes)?;
@@ -133,7 +134,7 @@ impl Store {
         }
         let mut ledger = Ledger::open(&self.home)?;
         ledger.put_back(&before.ids, &before.entries, &before.tombstones)?;
-        // A release changes no memory file and only adds the hash of an existing text to the texts of this machine.
+        // A release changes no memory file. It only adds the hash of an existing text to the texts of this machine.
         let released = after.own.intersection(&before.texts);
         let released = released.filter(|hash| !before.own.contains(*hash)).cloned();
         ledger.disown(&released.collect())?;
@@ -150,7 +151,7 @@ impl Store {
         self.changes_for_recall(before, after)
     }
 
-    /// Returns the memories that recall must read again or drop.
+    /// Returns the memories that the index for recall must read again or drop.
     fn changes_for_recall(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
         let folders = self.folders();
         let is_recalled = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));

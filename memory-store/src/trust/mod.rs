@@ -1,16 +1,16 @@
-//! Trust: whether a memory may be returned, and with which label.
+//! Trust: whether recall may return a memory, and with which label.
 //!
-//! [`Trust::decide`] makes the decision from three facts: the memory resembles an instruction to the model (module
-//! [`suspicion`]); a person released its text from quarantine (`quarantine.rs`); its text is *from the repository*
-//! under a policy that requires a release (`pulled.rs`). The callers are:
+//! [`Trust::decide`] decides from three facts: whether the memory resembles an instruction to the model (module
+//! [`suspicion`]), whether a person released its text from quarantine (`quarantine.rs`), and whether its text is *from
+//! the repository* under a policy that requires a release (`pulled.rs`). The callers are:
 //!
 //! - [`Trust::judge`] for a document of an index: publishing, and expired memories in the MCP server. Hooks, search and
 //!   the MCP server use the result from the index, `FLAG_HELD`.
-//! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and the journal of an index: the commands and the MCP
-//!   server.
+//! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and for the journal of an index: the commands and the
+//!   MCP server.
 //! - [`Trust::held_as`] for a memory with a known label: the plan of the start block, and the choice between two files.
 //!
-//! If the settings became stricter since, readers of an index apply them in addition
+//! If the settings became stricter after an index was published, readers of the index apply them in addition
 //! (`memory-store/recall/src/search/reader.rs` `holds`).
 
 use std::fmt;
@@ -35,10 +35,10 @@ pub use quarantine::let_out;
 use pulled::FileOrigins;
 use quarantine::{Releases, document, document_of};
 
-/// Length of a mark in hexadecimal characters. It must resist collisions, because an attacker may write both texts.
+/// Length of a mark in hexadecimal characters. Marks must resist collisions, because an attacker may write both texts.
 const MARK_CHARS: usize = 32;
 
-/// Version of the rules of judgement; an index with another version is rebuilt.
+/// Version of the rules of judgement. An index with another version is rebuilt.
 const VERSION: u32 = 1;
 
 /// Label of a memory that this machine did not derive, write or release.
@@ -85,7 +85,8 @@ pub struct Trust {
     releases: Releases,
     origin: FileOrigins,
     pulled: Pulled,
-    /// True if each file is looked up in the ledger separately, which is faster for a few files.
+    /// True if each file is looked up in the ledger separately instead of reading the whole ledger, which is faster for
+    /// a few files.
     pub asks_singly: bool,
 }
 
@@ -114,7 +115,7 @@ impl Trust {
         }
     }
 
-    /// Returns whether a tool call of Claude's wrote a file's text and no person confirmed it.
+    /// Returns whether one of Claude's tool calls wrote a file's text and no person confirmed it.
     pub fn is_claudes(&self, stored: &Stored) -> bool {
         match self.asks_singly {
             true => self.origin.is_claudes_alone(stored),
@@ -168,7 +169,7 @@ impl Trust {
         }
     }
 
-    /// Returns whether a file is withheld because it is not released, whatever its text.
+    /// Returns whether a file is withheld because it is not released. The result does not depend on the file's text.
     pub(crate) fn is_unreleased(&self, stored: &Stored) -> bool {
         self.holds_unreleased() && self.is_from_repository(stored)
     }

@@ -1,6 +1,6 @@
 //! Memories from the repository. The ledger contains the hashes of all texts that were derived, written or released on
-//! this machine. Every other file in a committed memory folder is *from the repository*. It is labelled wherever it is
-//! returned and never presented as a wish of the user. With `pulled = "reviewed"` it is withheld until it is released.
+//! this machine. Every other file in a committed memory folder is *from the repository*. It is always returned with a
+//! label, and never presented as a wish of the user. With `pulled = "reviewed"` it is withheld until it is released.
 
 use std::sync::OnceLock;
 
@@ -25,7 +25,7 @@ pub(super) struct FileOrigins {
 
 impl FileOrigins {
     pub(crate) fn of(store: &Store) -> Self {
-        // Only this user can write a private store.
+        // Only this user can write a private store, so its files are not from the repository.
         Self {
             home: store.root.as_deref().map(|_| store.home.clone()),
             ledger: Some(store.home.clone()),
@@ -38,8 +38,7 @@ impl FileOrigins {
         Self { texts: OnceLock::new(), ..self }
     }
 
-    /// Returns the policy for memories from the repository. It is set by the settings, unless the project's is
-    /// stricter.
+    /// Returns the policy for memories from the repository: the policy in the settings or, if stricter, the project's.
     pub(crate) fn policy(&self, settings: &Settings) -> Result<Pulled> {
         let is_limited = match &self.home {
             Some(home) => Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()),
@@ -49,8 +48,8 @@ impl FileOrigins {
         Ok(settings.pulled.max(least))
     }
 
-    /// Returns the project whose ledger lists a file; `None` for drafts, which only this user can write and which the
-    /// ledger lists only after the next sync.
+    /// Returns the project whose ledger lists a file. Returns `None` for drafts, because only this user can write them
+    /// and the ledger lists them only after the next sync.
     fn home_of(&self, stored: &Stored) -> Option<&ProjectDir> {
         self.home.as_ref().filter(|home| !stored.path.starts_with(&home.drafts))
     }
@@ -62,13 +61,13 @@ impl FileOrigins {
             && !self.texts().is_of_claude(stored)
     }
 
-    /// Returns whether a tool call of Claude's wrote a file's text and no person confirmed it.
+    /// Returns whether one of Claude's tool calls wrote a file's text and no person confirmed it.
     pub(crate) fn is_claudes(&self, stored: &Stored) -> bool {
         self.texts().is_of_claude(stored)
     }
 
     fn texts(&self) -> &KnownTexts {
-        // Without a ledger, no text is known to be this machine's.
+        // If the ledger cannot be read, no text counts as a text of this machine.
         let open = |home| Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
         self.texts.get_or_init(|| self.ledger.as_ref().map(open).unwrap_or_default())
     }
@@ -87,8 +86,8 @@ impl FileOrigins {
     }
 }
 
-/// Releases the present texts of memories, which then count as this machine's. Memories that resemble instructions
-/// remain withheld.
+/// Releases the present texts of memories. They then count as texts of this machine. Memories that resemble
+/// instructions remain withheld.
 ///
 /// # Errors
 /// If the ledger cannot be written.
@@ -97,8 +96,8 @@ pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
     Ledger::open(&store.home)?.own(released.iter().flat_map(|stored| hashes(stored)))
 }
 
-/// Lists the memory files of a store that may be from the repository: their texts were neither written here nor
-/// recorded before. Drafts are private and therefore omitted.
+/// Lists the memory files of a store that may be from the repository: their texts were not written on this machine and
+/// not recorded before. Drafts are private and therefore omitted.
 ///
 /// # Errors
 /// If the ledger cannot be read.

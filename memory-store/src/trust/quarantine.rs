@@ -1,6 +1,6 @@
-//! Releases from quarantine: text that resembles an instruction to the model is quarantined, regardless of its origin,
-//! until a person releases it. A release is recorded by the text's hash in a private file of the project, so that a
-//! repository cannot release its own files, and an edited text is judged again.
+//! Releases from quarantine. Text that resembles an instruction to the model is quarantined, regardless of its origin,
+//! until a person releases it. A release is recorded by the text's hash in a private file of the project. A repository
+//! therefore cannot release its own files, and an edited text is judged again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -63,7 +63,7 @@ pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Resul
     let mut options = private_options();
     let mut file = options.create(true).append(true).open(path).at(path)?;
     if file.metadata().at(path)?.len() + line.len() as u64 > RELEASED_BYTES_MAX as u64 {
-        // An error is better than a release that is not read later.
+        // Releases beyond this size would not be read, so an error is returned instead.
         return Err(Error::Refused {
             path: path.clone(),
             message: "too much was released before; what is beyond is not read".to_owned(),

@@ -1,4 +1,4 @@
-//! A store in a sealed folder: a fictitious billing project.
+//! Test support: a store in a sealed folder, with memories of a fictitious billing project.
 
 pub mod vectors;
 
@@ -21,7 +21,7 @@ use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
 use testutils::SealedHome;
 
-/// The time in every test.
+/// The present time in all tests.
 pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
 /// Returns the id of the memory with this number.
@@ -156,7 +156,7 @@ impl Fixture {
         Self { _home: home, dirs, tree }
     }
 
-    /// Returns the fictitious project, published.
+    /// Returns the fictitious project with a published index.
     pub fn filled() -> Self {
         let fixture = Self::empty();
         for memory in memories() {
@@ -166,7 +166,8 @@ impl Fixture {
         fixture
     }
 
-    /// Returns the fictitious project with more memories, published with vectors under these names.
+    /// Returns the fictitious project with additional memories. Its index is published with vectors and with these
+    /// names of the project.
     pub fn with(memories: impl IntoIterator<Item = Memory>, names: &[&str]) -> Self {
         let mut fixture = Self::filled();
         fixture.dirs.models = Some(vectors::assets());
@@ -198,7 +199,7 @@ impl Fixture {
         Recall::open(&self.dirs, &self.tree, None)
     }
 
-    /// Opens the index with traces of each candidate's outcome.
+    /// Opens the index. Queries then return a trace with the outcome of each candidate.
     pub fn tracing(&self) -> Recall {
         let mut recall = self.recall();
         recall.traces = true;
@@ -209,7 +210,7 @@ impl Fixture {
         write(&self.root().join(".throughline/memories"), memory)
     }
 
-    /// Returns the memories on disk, like `Store::list`.
+    /// Returns the memories on the disk, like `Store::list`.
     pub fn list(&self) -> Vec<Stored> {
         let mut files: Vec<PathBuf> = fs::read_dir(self.root().join(".throughline/memories"))
             .unwrap()
@@ -234,12 +235,12 @@ impl Fixture {
         self.publish_with(publisher, &self.list(), turns)
     }
 
-    /// Stages turns for the next generation, beside the present ones.
+    /// Stages turns for the next generation of the index, in addition to the present turns.
     pub fn added(&self, turns: &mut dyn Iterator<Item = Passage>) -> Option<Staged> {
         self.staged(None, false, turns)
     }
 
-    /// Stages turns for the next generation, in place of the present ones.
+    /// Stages turns for the next generation of the index, which replace the present turns.
     pub fn replaced(&self, turns: &mut dyn Iterator<Item = Passage>) -> Option<Staged> {
         self.staged(None, true, turns)
     }
@@ -255,7 +256,7 @@ impl Fixture {
         Some(staged)
     }
 
-    /// Begins to publish the project's index, with these vectors.
+    /// Begins to publish the project's index with these vectors.
     pub fn publisher<'a>(&self, vectors: &'a dyn Vectors) -> Publisher<'a> {
         let mut publisher = Publisher::begin(&self.index()).unwrap();
         publisher.vectors = Some(vectors);
@@ -313,7 +314,7 @@ pub fn content<'a>(
     turns: Option<Staged>,
     start: &'a [MemoryId],
 ) -> Content<'a> {
-    // A leaked default: content borrows its settings, and there is one per test.
+    // The settings are leaked because content borrows them. There is one instance per test.
     let settings: &'static Settings = Box::leak(Box::default());
     Content { root, memories, passages: turns, start, settings, now: NOW }
 }

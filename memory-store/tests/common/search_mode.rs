@@ -1,4 +1,4 @@
-//! Search modes as a parameter of tests. The suites of hooks and of the MCP server use this file, too.
+//! Search modes as a parameter of tests. The tests of hooks and of the MCP server include this file as well.
 
 #[path = "vectors.rs"]
 mod vectors;
@@ -16,7 +16,7 @@ use vectors::{Nearest, Shipped, assets};
 /// Search mode of an index in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchMode {
-    /// By words alone: the index has no vectors.
+    /// Only by words: the index has no vectors.
     Words,
     /// By words and by a scan of all vectors.
     Scan,
@@ -24,7 +24,7 @@ pub enum SearchMode {
     Graph,
 }
 
-/// Generates three tests of each function, one for each search mode: `NAME::words`, `NAME::scan`, `NAME::graph`.
+/// Generates three tests from each function, one for each search mode: `NAME::words`, `NAME::scan`, `NAME::graph`.
 macro_rules! in_each_search_mode {
     ($($test:ident),+ $(,)?) => {$(
         mod $test {
@@ -50,7 +50,7 @@ macro_rules! in_each_search_mode {
 pub(crate) use in_each_search_mode;
 
 impl SearchMode {
-    /// Returns the setting for this mode; none without vectors.
+    /// Returns the setting for this mode; `None` if the index has no vectors.
     fn setting(self) -> Option<IndexSearch> {
         match self {
             Self::Words => None,
@@ -64,8 +64,8 @@ impl SearchMode {
         self.setting().map(|_| ("THROUGHLINE_MODELS", assets()))
     }
 
-    /// Stages turns for the next generation of the index in `dir`, beside the present ones or, if `afresh`, in their
-    /// place, with the data for this mode.
+    /// Stages turns for the next generation of the index in `dir`, with the data for this mode. The turns are added to
+    /// the present turns or, if `afresh`, replace them.
     pub fn stage(
         self,
         dir: &Path,
@@ -84,7 +84,7 @@ impl SearchMode {
         let Some(search) = self.setting() else { return publisher.publish(content).unwrap() };
         let vectors = Shipped::open();
         let settings = Settings { index: IndexSettings { search }, ..content.settings.clone() };
-        // A new binding, because the lifetime of its borrows may be longer.
+        // A new binding is necessary because its borrows have a different lifetime.
         let mut publisher = publisher;
         publisher.vectors = Some(&vectors);
         if self == Self::Graph {

@@ -1,4 +1,4 @@
-//! Vectors and graphs for tests: those of the shipped table, and graphs of the nearest neighbours, for any number of
+//! Vectors and graphs for tests: vectors of the shipped table, and graphs of nearest neighbours for any number of
 //! vectors.
 
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use memory_store::index::build::{Graphs, Vectors};
 /// Number of neighbours of a vector in a graph.
 const NEIGHBOURS: usize = 16;
 
-/// Returns the folder of the embedder's files. Tests of other packages use this file, too.
+/// Returns the folder of the embedder's files. Tests of other packages include this file as well.
 pub fn assets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets")
 }
 
-/// Vectors of the table.
+/// Vectors of the shipped table.
 pub struct Shipped(Table);
 
 impl Shipped {
@@ -33,7 +33,7 @@ impl Vectors for Shipped {
     }
 }
 
-/// Builder of a graph of the nearest neighbours, for any number of vectors.
+/// Builds a graph of nearest neighbours for any number of vectors.
 pub struct Nearest;
 
 impl Graphs for Nearest {

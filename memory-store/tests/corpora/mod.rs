@@ -1,4 +1,4 @@
-//! Poisoned memories, and harmless ones that resemble them (see `suspicion.rs`).
+//! Poisoned memories, and harmless memories that resemble them (see `suspicion.rs`).
 
 pub const POISON: &str = include_str!("../fixtures/poison.tsv");
 pub const HARMLESS: &str = include_str!("../fixtures/harmless.tsv");

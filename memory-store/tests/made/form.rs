@@ -1,10 +1,10 @@
-//! Forms of text with secrets, and generated values for them.
+//! Forms of text with secrets, and values generated for them.
 
 use std::ops::Range;
 
 use super::Values;
 
-/// The forms by place of occurrence, with their minimum number.
+/// The forms by the place where they occur, each with the minimum number of forms.
 pub const PLACES: [(&str, &str, usize); 6] = [
     ("prompts", include_str!("../fixtures/secrets/prompts.txt"), 60),
     ("command lines", include_str!("../fixtures/secrets/commands.txt"), 87),
@@ -14,14 +14,14 @@ pub const PLACES: [(&str, &str, usize); 6] = [
     ("names and answers", include_str!("../fixtures/secrets/names.txt"), 3),
 ];
 
-/// A form with its values, and the ranges of the secrets.
+/// A form with inserted values, and the ranges of the secrets among them.
 pub struct Case {
     pub text: String,
     pub secrets: Vec<Range<usize>>,
 }
 
 impl Case {
-    /// Returns a form with values of this seed.
+    /// Returns a form with values generated from this seed.
     pub fn new(form: &str, seed: u64) -> Self {
         let mut values = Values::new(seed);
         let mut case = Self { text: String::new(), secrets: Vec::new() };
@@ -63,14 +63,15 @@ impl Case {
         self.text.push_str(rest);
     }
 
-    /// Returns whether each secret is a word of a word list, which reveals nothing by itself.
+    /// Returns whether each secret is a word of a word list, so that a single word reveals nothing.
     pub fn is_phrase(&self) -> bool {
         let mut words = self.secrets.iter();
         self.secrets.len() >= 10 && words.all(|word| word.len() < 10)
     }
 }
 
-/// Returns parts of a secret that reveal too much of it: words of a phrase, lines, pieces between the signs of a code.
+/// Returns parts of a secret that reveal too much of it: words of a phrase, lines, and pieces between the signs of a
+/// code.
 pub fn parts(secret: &str) -> impl Iterator<Item = &str> {
     const PART_BYTES_MIN: usize = 16;
     let lines = secret.lines().filter(|line| line.len() >= PART_BYTES_MIN);

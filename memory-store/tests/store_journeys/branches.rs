@@ -16,7 +16,7 @@ fn a_stash_is_not_in_the_way_of_its_return() {
     journey.git("stash -q -u");
     assert_eq!(journey.files(), [] as [u8; 0]);
     journey.sync();
-    // Recalled meanwhile, but not at the paths that the stash restores.
+    // The memories are recalled in the meantime, but their files are not at the paths that the stash restores.
     assert_eq!((journey.known(), journey.files()), (vec![0, 1, 2], vec![]));
     journey.git("stash pop -q");
     journey.sync();
@@ -47,7 +47,8 @@ fn a_branch_keeps_its_memories_without_blocking_the_way_back() {
     journey.git("checkout -q main");
     journey.sync();
     assert_eq!((journey.files(), journey.known()), (vec![0], vec![0, 1, 2]));
-    // Extracted again meanwhile, in other words, and back: the file on the branch is committed and stays unchanged.
+    // The memory is extracted again with another text while the branch is not checked out. Its file on the branch is
+    // committed and stays unchanged.
     journey.desired[1].memory.body = "Mined again.".to_owned();
     journey.sync();
     journey.git("checkout -q feature");
@@ -55,7 +56,7 @@ fn a_branch_keeps_its_memories_without_blocking_the_way_back() {
     assert_eq!((journey.files(), journey.known()), (vec![0, 1, 2], vec![0, 1, 2]));
     assert_eq!(journey.git("status --porcelain"), "");
 
-    // Merged: in the main branch from now on.
+    // After the merge, the memories are in the main branch.
     journey.git("checkout -q main");
     journey.sync();
     journey.git("merge -q feature");
@@ -72,7 +73,7 @@ fn an_abandoned_branch_loses_nothing() {
     journey.git("checkout -q -b feature");
     journey.desired.push(Desired { memory: memory(1), root: journey.root().to_owned() });
     journey.sync();
-    // Committed and left before the next sync.
+    // The memory is committed on the branch, and the branch is left before the next sync.
     journey.commit_memories();
     journey.git("checkout -q main");
     journey.sync();
@@ -80,7 +81,7 @@ fn an_abandoned_branch_loses_nothing() {
     journey.git("branch -q -D feature");
     journey.sync();
     assert_eq!((journey.files(), journey.known()), (vec![0, 1], vec![0, 1]));
-    // A reset to before the memories were committed is no deletion.
+    // A reset to a commit without the memories is not a deletion.
     journey.commit_memories();
     journey.sync();
     journey.git("reset -q --hard HEAD~2");
@@ -100,7 +101,7 @@ fn a_worktree_leaves_its_memories_behind_when_it_goes() {
     journey.sync();
     assert_eq!((journey.files(), journey.files_in(&linked)), (vec![0], vec![0, 1, 2]));
 
-    // One is committed on the worktree's branch, one is not.
+    // One memory is committed on the worktree's branch, the other is not.
     let side = Store::open(&journey.dirs, &Tree { root: linked.clone(), ..journey.tree.clone() });
     let committed = side.unwrap().list().unwrap().find(&memory(1).id.to_string()).unwrap().path;
     journey.git_in(&linked, &format!("add {}", committed.display()));
@@ -180,7 +181,7 @@ fn two_clones_share_what_was_learned_without_writing_it_twice() {
     assert_eq!(sync(&journey, [&here, &clone]).written, 1);
     assert_eq!(sync(&journey, [&clone, &here]), Outcome { unchanged: 2, ..Outcome::default() });
     assert_eq!((journey.files(), journey.files_in(&clone)), (vec![0], vec![0, 1]));
-    // The clone is removed: its only copies are written to the main tree.
+    // After the clone was removed, the memories that existed only there are written to the main tree.
     fs::remove_dir_all(&clone).unwrap();
     assert_eq!(journey.sync().written, 1);
     assert_eq!(journey.files(), [0, 1]);

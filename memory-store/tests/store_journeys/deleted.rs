@@ -25,8 +25,8 @@ fn a_deleted_file_stays_deleted_until_it_is_restored() {
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2], vec![]));
 }
 
-/// `git stash -u` lists the files to keep, and then removes all: files that appear in between are in no stash, and the
-/// stash is popped long before the next sync.
+/// `git stash -u` lists the files to stash and then removes all untracked files. A file that appears in between is in
+/// no stash. The stash is popped before the next sync.
 #[test]
 fn what_a_stash_swallowed_is_written_again() {
     let mut journey = Journey::new(3);
@@ -52,13 +52,14 @@ fn what_a_stash_swallowed_is_written_again() {
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2, 3, 9], vec![]));
     assert_eq!(late.each_ref().map(|path| fs::read_to_string(path).unwrap()), texts);
 
-    // A later deletion by a person stays.
+    // A later deletion by a person is permanent.
     journey.delete(9);
     journey.sync();
     assert_eq!(journey.tombstones(), [(9, Reason::Deleted)]);
 }
 
-/// Checks that a reset removes staged files, also one that aborts a merge.
+/// Checks that a sync writes files again that a reset removed. A reset also removes staged files, and a reset may abort
+/// a merge.
 #[test]
 fn what_a_reset_threw_away_is_written_again() {
     let mut journey = Journey::new(2);
@@ -75,7 +76,8 @@ fn what_a_reset_threw_away_is_written_again() {
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2, 3], vec![]));
 }
 
-/// git removes a file from the index before it moves HEAD, and so does a person with `git rm`: the commit decides.
+/// `git rm` by a person removes a file from the index before the commit. git itself also changes the index before it
+/// moves HEAD. Only the commit decides whether the file is deleted.
 #[test]
 fn a_removal_that_is_staged_counts_when_it_is_committed() {
     let journey = Journey::new(3);
@@ -118,7 +120,7 @@ fn a_committed_file_stays_deleted_by_hand_or_by_commit() {
     journey.sync();
     assert_eq!(journey.tombstones(), [(0, Reason::Deleted), (1, Reason::RemovedInCommit)]);
     assert_eq!(journey.files(), [2, 3]);
-    // A deletion that is only committed later, together with a rename, is one deletion.
+    // If the deletion is committed later, together with a rename, it is recorded only once.
     let renamed = journey.path(2).with_file_name("better-name.md");
     journey.git(&format!("mv {} {}", journey.path(2).display(), renamed.display()));
     journey.git("commit -q -m rename");
@@ -135,7 +137,7 @@ fn a_loose_file_stays_deleted_while_others_are_committed() {
     journey.desired.push(Desired { memory: memory(3), root: journey.root().to_owned() });
     journey.sync();
     journey.delete(2);
-    // Between deletion and sync the person commits another change.
+    // The person commits another change between the deletion and the sync.
     fs::write(journey.root().join("code"), "2\n").unwrap();
     journey.git("commit -q -a -m more");
     journey.sync();
@@ -154,7 +156,7 @@ fn git_clean_takes_nothing_for_good() {
     assert_eq!(journey.sync().written, 3);
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2], vec![]));
 
-    // Also if the folder is committed and only the new ones are removed.
+    // The same applies if the folder is committed and `git clean` removes only the new files.
     let mut journey = journey;
     journey.commit_memories();
     for n in 3..6 {
@@ -166,7 +168,7 @@ fn git_clean_takes_nothing_for_good() {
     assert_eq!(journey.sync().written, 3);
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2, 3, 4, 5], vec![]));
 
-    // A single memory in a new folder.
+    // The same applies to a single memory in a new folder.
     let journey = Journey::new(1);
     journey.sync();
     journey.git("clean -fdq");
@@ -187,12 +189,12 @@ fn what_a_person_wrote_survives_git_clean_as_they_wrote_it() {
     journey.sync();
     assert_eq!(journey.files(), [0, 1, 9]);
     assert_eq!(fs::read_to_string(journey.path(0)).unwrap(), edited);
-    // Still theirs: extracting it again does not replace it.
+    // The file still belongs to the person, so extracting the memory again does not replace it.
     let mut journey = journey;
     journey.desired[0].memory.body = "Mined again.".to_owned();
     journey.sync();
     assert_eq!(fs::read_to_string(journey.path(0)).unwrap(), edited);
-    // Their own deletions are permanent.
+    // The person's own deletions are permanent.
     journey.delete(9);
     journey.sync();
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1], vec![(9, Reason::Deleted)]));

@@ -1,4 +1,4 @@
-//! Environment of the journeys, with functions to observe it.
+//! Environment of the journeys, with functions that observe its state.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use testutils::SealedHome;
 
 pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
-/// A repository of a user with nothing else, and a processor that learned some memories.
+/// A user's repository without other files, and a processor that learned some memories.
 pub struct Journey {
     pub home: SealedHome,
     pub dirs: UserDirs,
@@ -25,7 +25,7 @@ pub struct Journey {
 }
 
 impl Journey {
-    /// Returns a repository with one commit and `count` memories to be learned.
+    /// Returns a repository with one commit, and `count` memories that the processor will learn.
     pub fn new(count: u8) -> Self {
         Self::with_mode(count, Mode::Committed)
     }
@@ -77,7 +77,7 @@ impl Journey {
         }
     }
 
-    /// Queries git like the processor before it reconciles.
+    /// Queries git as the processor does before a reconciliation.
     pub fn git_state(&self, root: &Path) -> GitState {
         let ask = |arguments: &str| self.try_git(root, arguments).ok();
         let line = |arguments: &str| ask(arguments).map(|text| text.trim().to_owned());

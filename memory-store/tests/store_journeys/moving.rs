@@ -1,4 +1,4 @@
-//! While git is at work, missing files are not judged.
+//! While git is changing files, a sync does not decide about missing files.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use memory_store::reconcile::Desired;
 
 use super::journey::{Journey, memory};
 
-/// A sync may run between two steps of `git stash -u`: missing files do not count as deleted, and are not written at
-/// paths that git needs.
+/// A sync may run between two steps of `git stash -u`. Files that are missing then do not count as deleted, and are not
+/// written to paths that git requires.
 #[test]
 fn what_git_moves_right_now_is_left_for_the_next_sync() {
     let journey = Journey::new(3);
@@ -20,14 +20,14 @@ fn what_git_moves_right_now_is_left_for_the_next_sync() {
         assert_eq!(journey.sync().tombstoned, 0);
         assert_eq!((journey.files(), journey.tombstones()), (vec![0, 2], vec![]));
     }
-    // It was not moved after all.
+    // The file was not moved by git, but deleted.
     fs::remove_file(&lock).unwrap();
     assert_eq!(journey.sync().tombstoned, 1);
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 2], vec![(1, Reason::Deleted)]));
 }
 
-/// Checks that no file is judged if git changes anything between its answers and reading the disk, and that no state is
-/// recorded that would mislead the next sync.
+/// Checks that a sync does not decide about missing files if git changed anything between its answers and the reading
+/// of the disk. It must not record a state that would mislead the next sync either.
 #[test]
 fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
     let moves: [&[&str]; 4] = [
@@ -81,7 +81,7 @@ fn what_git_moves_in_a_linked_tree_is_left_for_the_next_sync() {
     assert_eq!(journey.tombstones(), [(2, Reason::Deleted)]);
 }
 
-/// A merge that stopped halfway has removed the files that the other side removed; aborting it restores them.
+/// A merge that stopped halfway has removed the files that the other branch removed. Aborting the merge restores them.
 #[test]
 fn what_an_unfinished_merge_took_is_judged_when_it_is_over() {
     for gives_up in [true, false] {

@@ -8,10 +8,10 @@ use memory_store::redact::Redactor;
 
 use super::journey::{Journey, drafts, memory};
 
-/// Ways in which a memory file becomes a person's.
+/// Ways in which a memory file comes to belong to a person.
 const OWNED: [&str; 4] = ["committed", "staged", "edited", "pinned"];
 
-/// Returns a project whose first memory is a person's, with that file's text.
+/// Returns a project whose first memory belongs to a person, and the text of its file.
 fn owned(how: &str) -> (Journey, String) {
     let journey = Journey::new(2);
     journey.sync();
@@ -62,7 +62,7 @@ fn what_no_reader_finds_any_more_is_proposed_once_and_stays_when_it_was_kept() {
     store.keep_unfound(memory(0).id).unwrap();
     journey.sync();
     assert_eq!(store.unfound().unwrap(), [memory(1).id]);
-    // Found again, and lost again: the decision was about the earlier extraction.
+    // After sessions contain the memories again, `unfound` no longer returns them.
     journey.desired = desired;
     journey.sync();
     assert_eq!(store.unfound().unwrap(), []);
@@ -91,7 +91,7 @@ fn the_only_loose_memory_survives_one_clean() {
     journey.git("clean -fdq");
     assert_eq!(journey.sync().returned, 1);
     assert_eq!(fs::read_to_string(journey.path(2)).unwrap(), text);
-    // A person's deletion is intended.
+    // A deletion by a person is intended, so the file is not written again.
     journey.delete(2);
     journey.sync();
     assert_eq!(journey.tombstones().len(), 1);

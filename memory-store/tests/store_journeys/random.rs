@@ -1,4 +1,4 @@
-//! Random journeys.
+//! Random sequences of git commands, edits and syncs.
 
 use memory_store::reconcile::Desired;
 
@@ -51,7 +51,7 @@ fn random_step(journey: &mut Journey, dice: &mut Dice) -> String {
             return "sync".to_owned();
         }
         4..6 => {
-            // After a stash there is nothing to add.
+            // After a stash there may be no files to add, which is an error for git.
             let _ = journey.try_git(journey.root(), "add -A .throughline");
             "commit -q -m memories"
         }
@@ -63,7 +63,7 @@ fn random_step(journey: &mut Journey, dice: &mut Dice) -> String {
             1 => "stash pop -q",
             _ => "stash drop -q",
         },
-        // A single untracked file that is cleaned cannot be distinguished from one that a person deleted.
+        // The removal of a single untracked file by `git clean` cannot be distinguished from a deletion by a person.
         _ if loose == 1 => return "nothing".to_owned(),
         _ => "clean -fdq",
     };

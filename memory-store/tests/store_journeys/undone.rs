@@ -1,4 +1,4 @@
-//! Decisions that are reverted, and memories that a person puts back to held.
+//! Tests of decisions that are reverted, and of accepted memories that a person makes pending again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use memory_store::{Error, MemoryId};
 
 use super::journey::{Journey, NOW, drafts, memory};
 
-/// Returns a project in which the first memory was accepted, with its text.
+/// Returns a project in which a person accepted the first memory, and the text of that memory's file.
 fn accepted(mode: Mode) -> (Journey, String) {
     let mut journey = Journey::with_mode(2, mode);
     journey.desired.iter_mut().for_each(|desired| desired.memory.hold(HeldFor::Review));
@@ -41,7 +41,8 @@ fn a_memory_that_a_person_puts_back_stays_held_whatever_is_set_and_learned() {
         let kept = fs::read(&held.path).unwrap();
         let desired = journey.desired.clone();
         let settings: [fn(&mut Journey); 4] = [
-            // Every memory is held, none is, another text is extracted, none is extracted.
+            // Every memory requires a review; no memory does; another text is extracted; the memory is no longer
+            // extracted.
             |_| {},
             |journey| journey.desired.iter_mut().for_each(|desired| desired.memory.release()),
             |journey| journey.desired[0].memory.body = "Other words.".to_owned(),
@@ -58,7 +59,7 @@ fn a_memory_that_a_person_puts_back_stays_held_whatever_is_set_and_learned() {
             journey.desired.clone_from(&desired);
             journey.sync();
         }
-        // Accepted again, it has its earlier state.
+        // After it is accepted again, the memory has its earlier file.
         let promoted =
             journey.store().promote(&memory(0).id.short(), &Redactor::default()).unwrap();
         journey.sync();
@@ -71,7 +72,7 @@ fn only_an_accepted_memory_is_put_back() {
     let (journey, _) = accepted(Mode::Committed);
     let refused = journey.store().hold(memory(1).id).unwrap_err();
     assert!(matches!(refused, Error::NotFound { found: 0, .. }), "{refused}");
-    // A person may also hold a memory that they wrote.
+    // A person may also make a memory pending that they wrote.
     let store = journey.store();
     let saved = store.save(memory(7), &Redactor::default(), NOW).unwrap().stored;
     store.hold(memory(7).id).unwrap();
@@ -88,7 +89,7 @@ fn files(store: &Store) -> BTreeMap<PathBuf, Vec<u8>> {
     paths.map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
 }
 
-/// Makes a decision; returns the states to revert it.
+/// Makes a decision and returns the states before and after it.
 fn decided(store: &Store, ids: &[MemoryId], decide: impl FnOnce(&Store)) -> [MemoryState; 2] {
     let before = store.state_of(ids).unwrap();
     decide(store);
@@ -97,7 +98,7 @@ fn decided(store: &Store, ids: &[MemoryId], decide: impl FnOnce(&Store)) -> [Mem
     [before, after]
 }
 
-/// Rewrites memory files in forms that no program of ours writes; reverting must restore them.
+/// Rewrites memory files in forms that the program never writes. Reverting a decision must restore these forms.
 fn with_forms_of_people(journey: &Journey) {
     for (at, path) in files(&journey.store()).into_keys().enumerate() {
         let text = fs::read_to_string(&path).unwrap();
@@ -111,7 +112,7 @@ fn with_forms_of_people(journey: &Journey) {
     journey.sync();
 }
 
-/// A decision about the accepted memory 0 or the held memory 1.
+/// A decision about memory 0, which is accepted, or memory 1, which is pending.
 type Decision = (&'static str, fn(&Store));
 
 const DECISIONS: [Decision; 9] = [

@@ -1,4 +1,4 @@
-//! Tests of written memories, and of a person's edits, reviews, forgets and links.
+//! Tests of written memories, and of a person's edits, reviews, removals and links.
 
 use std::fs;
 
@@ -20,7 +20,8 @@ fn memories_are_written_once_and_follow_the_transcripts() {
     assert!(journey.root().join(".throughline/README.md").is_file());
     assert_eq!(journey.sync(), Outcome { unchanged: 3, ..Outcome::default() });
 
-    // Extracted again: a new text, a new title, one that is no longer extracted.
+    // The sessions are read again: memory 0 has a new text, memory 1 has a new title, and memory 2 is no longer
+    // extracted.
     journey.desired[0].memory.body = "Another text.".to_owned();
     journey.desired[1].memory.title = "Memory 1 under another name".to_owned();
     journey.desired.remove(2);
@@ -29,7 +30,7 @@ fn memories_are_written_once_and_follow_the_transcripts() {
     assert!(fs::read_to_string(journey.path(0)).unwrap().contains("Another text."));
     assert!(journey.path(1).to_string_lossy().contains("under-another-name"));
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1], vec![]));
-    // Extracted once more.
+    // Memory 2 is extracted again.
     journey.desired.push(Desired { memory: memory(2), root: journey.root().to_owned() });
     assert_eq!(journey.sync().written, 1);
 }
@@ -56,13 +57,13 @@ fn what_a_person_edited_or_renamed_is_left_alone() {
     assert_eq!(journey.path(2), sorted.join("two.md"));
     assert!(fs::read_to_string(&renamed).unwrap().contains("Mined again."));
 
-    // Its successor is recorded even there, and nothing else changes.
+    // The link to its successor is the only change to a person's file.
     journey.desired[0].memory.superseded_by = Some(memory(1).id);
     journey.sync();
     let noted = fs::read_to_string(journey.path(0)).unwrap();
     assert_eq!(noted.replace(&format!("superseded_by: {}\n", memory(1).id), ""), edited);
 
-    // It is no longer extracted: a person's text stays.
+    // The memories are no longer extracted, but the person's text stays.
     journey.desired.clear();
     assert_eq!(journey.sync().removed, 2);
     assert_eq!(journey.files(), [0]);
@@ -97,7 +98,7 @@ fn forgetting_is_remembered_and_restoring_gives_the_same_bytes() {
     assert!(store.archived().unwrap().memories.is_empty());
     assert_eq!(journey.sync().unchanged, 3);
 
-    // Deleted permanently: none of our files contains a copy of its text.
+    // After a permanent deletion, no file of the program contains the memory's text.
     store.forget(&memory(1).id.short(), Forget::Delete, &Redactor::default(), NOW).unwrap();
     journey.sync();
     assert_eq!(journey.files(), [0, 2]);
@@ -124,11 +125,11 @@ fn what_waits_for_review_is_known_but_not_in_the_tree() {
     assert_eq!(journey.sync().unchanged, 2);
     assert_eq!((journey.files(), journey.known()), (vec![0], vec![0, 2]));
     assert_eq!(journey.tombstones(), [(1, Reason::Rejected)]);
-    // An accepted memory is the person's, and stays accepted.
+    // An accepted memory belongs to the person and stays accepted.
     journey.desired[0].memory.body = "Mined again.".to_owned();
     assert_eq!(journey.sync().updated, 0);
     assert!(!fs::read_to_string(journey.path(0)).unwrap().contains("Mined again."));
-    // The person no longer wants reviews.
+    // The person has disabled reviews.
     for desired in &mut journey.desired {
         desired.memory.status = Status::Active;
     }
@@ -168,7 +169,7 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     assert!(error.to_string().contains("symbolic link"));
     assert_eq!(store.list().unwrap().broken.len(), 1);
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);
-    // The file there is not a copy of a draft, and must not be cleaned.
+    // The file in the linked folder is not a copy of the draft and must not be redacted or deleted.
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
     let draft = Memory { body: token, status: Status::Held, ..memory(6) };
     let text = MemoryFile::new(draft.clone()).unwrap().text().to_owned();
@@ -198,7 +199,7 @@ fn a_folder_that_became_a_link_leads_nothing_out_of_the_store() {
     assert!(journey.path(0).starts_with(&sub));
     let store = journey.store();
     store.forget(&memory(0).id.short(), Forget::Archive, &Redactor::default(), NOW).unwrap();
-    // A pull can create this.
+    // A pull can create such a symbolic link.
     fs::remove_dir_all(&sub).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &sub).unwrap();
 

@@ -1,4 +1,4 @@
-//! Texts for measurements: lines of this project's own sources and documents, combined anew for each.
+//! Texts for measurements: lines of this project's own sources and documents, combined differently for each text.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +6,11 @@ use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::index::document::Passage;
 
-/// Lines to make texts of.
+/// Lines from which texts are made.
 pub struct Corpus(Vec<String>);
 
 impl Corpus {
-    /// Reads the lines that have some words.
+    /// Reads the lines that contain some words.
     pub fn read() -> Result<Self> {
         let is_ours = |entry: &walkdir::DirEntry| {
             let name = entry.file_name().to_string_lossy();
@@ -31,7 +31,8 @@ impl Corpus {
         Ok(Self(lines))
     }
 
-    /// Returns one of many passages: every `session` passages belong to one session, and each has some lines.
+    /// Returns the passage with this number. A session contains `session` consecutive passages, and each passage has
+    /// `lines` lines.
     pub fn passage(&self, number: u32, session: u32, lines: usize) -> Passage {
         Passage {
             session: format!("session {}", number / session),
@@ -42,11 +43,11 @@ impl Corpus {
         }
     }
 
-    /// Returns some lines, the same for the same seed.
+    /// Returns some lines. The same seed always results in the same lines.
     pub fn text(&self, seed: u64, lines: usize) -> String {
         let mut state = seed;
         let line = |_| {
-            // splitmix64.
+            // The splitmix64 generator.
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let mut mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

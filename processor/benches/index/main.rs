@@ -1,19 +1,18 @@
-//! Quality and speed of vector search in an index: by scan and by graph, at many sizes.
+//! Quality and speed of vector search in an index, by scan and by graph, for many sizes.
 //!
 //! `scripts/bench index --vectors FILE [--queries FILE] [--sizes N,..] [--count K] [--asked N] [--plot SVG]`. A file of
-//! vectors consists of rows of 256 signed bytes, as `build_model vectors` writes them for a list of texts; without a
-//! file of queries, one row in fifty is a query and not in the index. Each size is published like memories. A search
-//! requests 32, as hooks do, or `--asked` many, of which the first `--count` are compared: recall@10 by default. Every
-//! search opens its segment anew, as a hook does, with a warm page cache. Recall is relative to an exact comparison of
-//! all vectors; of several equally near ones, any is right. The plot shows the medians of both ways. Reads are calls to
-//! the operating system, to open the segment and to search it.
-//! are calls to the operating system, to open the segment and to search it.
+//! vectors consists of rows of 256 signed bytes, as `build_model vectors` writes them for a list of texts. Without a
+//! file of queries, one row in fifty is a query and is not in the index. Each size is published like memories. A search
+//! requests 32 documents, as hooks do, or `--asked` documents. The first `--count` of these are compared: recall@10 by
+//! default. Every search opens its segment again, as a hook does, with a warm page cache. Recall is relative to an
+//! exact comparison of all vectors; of several equally near vectors, each is correct. The plot contains the medians of
+//! both ways. Reads are calls to the operating system, to open the segment and to search it.
 //!
 //! `--passages [--sizes N,..] [--asked N]` measures passages instead: lines of this project's own sources and
-//! documents, randomly combined, with the table's vectors; a query is one line. Both ways search all segments, as a
-//! search does, in turns; recall@10 of the graph is relative to the scan.
+//! documents, randomly combined, with the table's vectors. A query is one line. Both ways search all segments,
+//! alternately, as a search does. Recall@10 of the graph is relative to the scan.
 //!
-//! A million vectors take some twelve gigabytes of memory and hours for the graph, whose nodes are inserted one after
+//! A million vectors need about twelve gigabytes of memory, and hours for the graph, whose nodes are inserted one after
 //! another.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
@@ -38,13 +37,13 @@ mod plot;
 
 /// Maximum difference between two ways to compute a cosine.
 const ROUNDING: f32 = 1e-6;
-/// Without queries of their own, one row in this many is one.
+/// Number of rows for each row that is used as a query, if there is no file of queries.
 const QUERY_EVERY: usize = 50;
 /// Maximum number of queries.
 const QUERIES_MAX: usize = 500;
-/// Number of documents that a hook asks for.
+/// Number of documents that a hook requests.
 const ASKED: usize = 32;
-/// Number of runs of each query; the fastest counts, because the machine has other work.
+/// Number of runs of each query. The fastest run counts, because the machine has other work.
 const TIMES: usize = 5;
 
 fn main() -> Result<()> {
@@ -88,7 +87,7 @@ struct Options {
     count: usize,
     asked: usize,
     plot: Option<PathBuf>,
-    /// Whether passages are searched, and not memories.
+    /// Whether passages are searched instead of memories.
     passages: bool,
 }
 
@@ -104,7 +103,7 @@ impl Options {
             passages: false,
         };
         while let Some(argument) = arguments.next() {
-            // Cargo adds it.
+            // Cargo adds this argument.
             if argument == "--bench" {
                 continue;
             }
@@ -136,7 +135,7 @@ fn read(path: &Path) -> Result<Vec<Vector>> {
     Ok(rows.iter().map(|row| Vector(row.map(u8::cast_signed))).collect())
 }
 
-/// Source that returns, for a memory whose title is a number, the vector of that number.
+/// Source of vectors in which a memory's title is the number of its vector.
 struct Rows<'a>(&'a [Vector]);
 
 impl Vectors for Rows<'_> {
@@ -149,7 +148,7 @@ impl Vectors for Rows<'_> {
     }
 }
 
-/// Prints a row for each way; returns the median microseconds by scan and by graph.
+/// Prints a row for each way. Returns the median microseconds by scan and by graph.
 fn measure(rows: &[Vector], queries: &[Vector], options: &Options) -> Result<[f64; 2]> {
     let count = options.count;
     let asked = options.asked.max(count);
@@ -163,7 +162,7 @@ fn measure(rows: &[Vector], queries: &[Vector], options: &Options) -> Result<[f6
     let build = [without, started.elapsed()];
     let bytes = [bytes, size(folder.path())?];
     let lengths: Vec<f32> = rows.iter().map(length).collect();
-    // The cosine of the last one that is right.
+    // The lowest cosine of a correct result.
     let least = |query: &Vector| -> f32 {
         let own = length(query);
         let cosine = |(row, length): (&Vector, &f32)| dot(&row.0, &query.0) as f32 / (own * length);
@@ -210,7 +209,7 @@ fn measure(rows: &[Vector], queries: &[Vector], options: &Options) -> Result<[f6
     Ok(medians)
 }
 
-/// Read calls and bytes of a process.
+/// Number of read calls and of bytes read by a process.
 #[derive(Clone, Copy, Default)]
 struct Reads {
     calls: u64,
@@ -218,7 +217,7 @@ struct Reads {
 }
 
 impl Reads {
-    /// Returns the values since its start. That itself costs some 100 bytes.
+    /// Returns the numbers since the start of the process. The call itself reads about 100 bytes.
     fn so_far() -> Result<Self> {
         let io = std::fs::read_to_string("/proc/self/io").context("/proc/self/io")?;
         let number = |name: &str| -> Result<u64> {

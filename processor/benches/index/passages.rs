@@ -1,4 +1,4 @@
-//! Passages searched by scan, by graph, and in clusters with several numbers of passages compared.
+//! Search in passages by scan, by graph, and in clusters with several numbers of compared passages.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,18 +20,18 @@ use processor::publish::hnsw::HnswGraphs;
 use super::corpus::{Corpus, root};
 use super::{Options, Reads, TIMES, size};
 
-/// Passages of a session.
+/// Number of passages of a session.
 const SESSION: u32 = 160;
-/// Lines of a passage: some 300 characters.
+/// Number of lines of a passage, which have about 300 characters.
 const LINES: usize = 4;
 /// Number of queries.
 const QUERIES: u64 = 200;
-/// Documents that recall is measured with.
+/// Number of documents for which recall is computed.
 const COUNT: usize = 10;
-/// Numbers of passages that are compared in clusters.
+/// Numbers of compared passages for the search in clusters.
 const COMPARED: [u32; 5] = [2048, 4096, 8192, 16_384, 32_768];
 
-/// The table's vectors as though the transformer had made them: graphs are for these.
+/// The table's vectors, declared as the transformer's, because only these are in graphs.
 struct Upgraded(Table);
 
 impl Vectors for Upgraded {
@@ -85,7 +85,7 @@ fn row(
     let ways = ways.into_iter().chain(COMPARED.map(Way::Clusters));
     let mut samples: Vec<Samples> = ways.map(Samples::of).collect();
     for query in queries {
-        // In turns, so that other work of the machine affects all alike.
+        // The ways are measured alternately, so that other work of the machine affects all of them equally.
         let mut all = None;
         for samples in &mut samples {
             let near = samples.ask(folder.path(), query, asked)?;
@@ -112,12 +112,12 @@ fn row(
     Ok(())
 }
 
-/// Way to search.
+/// Method of searching.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// Each segment on its own.
+    /// Searches each segment separately.
     Alone(IndexSearch),
-    /// All in clusters, comparing this many passages.
+    /// Searches all segments in clusters, and compares this number of passages.
     Clusters(u32),
 }
 
@@ -131,7 +131,7 @@ impl Way {
     }
 }
 
-/// Searches in one way.
+/// Measurements of one way to search.
 struct Samples {
     way: Way,
     found: usize,
@@ -145,7 +145,7 @@ impl Samples {
         Self { way, found: 0, times: Vec::new(), reads: Reads::default(), segments: 0 }
     }
 
-    /// Finds the nearest passages, by segment and number.
+    /// Returns the nearest passages, by segment and number.
     fn ask(
         &mut self,
         folder: &Path,

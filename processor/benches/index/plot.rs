@@ -1,4 +1,4 @@
-//! A plot of the duration of searches, as SVG: both axes by powers of ten.
+//! A plot of search durations as SVG, with logarithmic axes.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ const HEIGHT: f64 = 400.0;
 const MARGIN: f64 = 60.0;
 const WAYS: [(&str, &str); 2] = [("scan", "#b45309"), ("graph", "#1d4ed8")];
 
-/// Plots for each number of vectors the microseconds of both ways.
+/// Plots the microseconds of both ways for each number of vectors.
 pub fn svg(medians: &[(usize, [f64; 2])]) -> String {
     let sizes = || medians.iter().map(|&(size, _)| size as f64);
     let times = || medians.iter().flat_map(|(_, times)| times.iter().copied());
@@ -50,7 +50,7 @@ pub fn svg(medians: &[(usize, [f64; 2])]) -> String {
     out
 }
 
-/// Numbers along a line, by their logarithm.
+/// An axis with a logarithmic scale.
 struct Axis {
     low: f64,
     high: f64,
@@ -59,7 +59,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Returns the axis from the power of ten below all numbers to the one above.
+    /// Returns the axis from the power of ten below all numbers to the power of ten above them.
     fn over(numbers: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
         let logarithms: Vec<f64> = numbers.map(|number| number.max(1.0).log10()).collect();
         let low = logarithms.iter().copied().fold(f64::INFINITY, f64::min).floor();
@@ -87,7 +87,7 @@ fn text(out: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>");
 }
 
-/// Formats a power of ten, its digits in threes.
+/// Formats a number, with its digits in groups of three.
 fn number(power: f64) -> String {
     let digits = format!("{power:.0}");
     let groups: Vec<&str> =

@@ -1,5 +1,6 @@
-//! Costs with a bound: one more turn in sessions of two lengths, the space for sessions of 1 MB, lines and memory files
-//! that are ten times as long, a git that hangs, a lock that is held, and commands over many memories.
+//! Costs with an upper bound: one more turn in sessions of two lengths, the disk space for sessions of 1 MB, lines and
+//! memory files that are ten times as long, a git that hangs, a lock that another process has, and commands over many
+//! memories.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -18,44 +19,44 @@ use crate::corpus::Corpus;
 use crate::measure::{Cost, run as run_to_its_end, used_ms};
 use crate::{Bench, Options, end, megabytes};
 
-/// Bytes of a megabyte here.
+/// Number of bytes in a megabyte.
 const MB: u64 = 1_000_000;
-/// Megabytes of the session that is no long one.
+/// Size in megabytes of a session of usual length.
 const USUAL_MB: u64 = 4;
-/// Sessions of 1 MB that a first sync reads.
+/// Number of sessions of 1 MB that a first sync reads.
 const FIRST_SESSIONS: u32 = 100;
-/// Number of sessions to which the space is scaled.
+/// Number of sessions to which the measured disk space is scaled.
 const SESSIONS: u32 = 1_000;
-/// Sessions of 1 MB that are synced for that.
+/// Number of sessions of 1 MB for which the disk space is measured.
 const SESSIONS_MADE: u32 = 300;
-/// Syncs after which they are packed, at most.
+/// Maximum number of syncs until all sessions are packed.
 const SYNCS_MAX: usize = 20;
-/// Memories that commands are run over.
+/// Number of memories for the measured commands.
 const MEMORIES: u32 = 2_700;
 /// Exit code of a command that waited too long for a lock.
 const LOCKED: i32 = 10;
 
-/// The most that each row may be.
+/// Upper bounds.
 mod most {
-    /// Seconds of the processor for a turn more in a session of usual length.
+    /// Seconds of processor time for one more turn in a session of usual length.
     pub const USUAL_TURN_S: f64 = 0.2;
-    /// Seconds of the processor for a turn more in a long one, of any length.
+    /// Seconds of processor time for one more turn in a long session of any length.
     pub const LONG_TURN_S: f64 = 1.0;
-    /// MiB of memory for that.
+    /// Memory in MiB for one more turn in a long session.
     pub const LONG_TURN_MIB: f64 = 200.0;
     /// Megabytes of data and state for 1,000 sessions of 1 MB.
     pub const ROOM_MB: f64 = 100.0;
-    /// Seconds of the processor for a first sync of sessions of 1 MB, without vectors.
+    /// Seconds of processor time for a first sync of sessions of 1 MB, without vectors.
     pub const FIRST_S: f64 = 6.0;
-    /// Maximum ratio of the times for an input that is ten times as long.
+    /// Ratio of the times for an input and for one that is ten times as long.
     pub const TENFOLD: f64 = 20.0;
-    /// Seconds for a sync whose git hangs: one call's limit, and the sync.
+    /// Seconds for a sync in which git hangs: the limit of one call, and the sync itself.
     pub const HUNG_S: f64 = 25.0;
     /// Seconds for the next sync, which does not call git again.
     pub const HUNG_AGAIN_S: f64 = 5.0;
-    /// Seconds for a command whose lock is held.
+    /// Seconds for a command if another process has its lock.
     pub const LOCKED_S: f64 = 12.0;
-    /// Seconds of the processor for `list`, `status` and `show`.
+    /// Seconds of processor time for `list`, `status` and `show`.
     pub const COMMAND_S: f64 = 0.1;
 }
 
@@ -64,7 +65,7 @@ struct Row {
     what: String,
     value: f64,
     unit: &'static str,
-    /// Its bound, if it has one.
+    /// Upper bound of the value; `None` if there is none.
     most: Option<f64>,
 }
 
@@ -97,7 +98,7 @@ impl Row {
     }
 }
 
-/// Measures and prints all rows; fails if a bound is missed and `--judge` is set.
+/// Measures and prints all rows. Returns an error if a value exceeds its bound and `--judge` is set.
 pub fn run(options: &Options) -> Result<()> {
     let mut rows = Vec::new();
     for megabytes in [USUAL_MB, options.long] {
@@ -133,7 +134,7 @@ fn home() -> Result<(tempfile::TempDir, Bench)> {
     Ok((home, bench))
 }
 
-/// Measures one more turn in a session of so many megabytes, the median of some rounds.
+/// Measures one more turn in a session of this size, as the median of some rounds.
 fn growth(megabytes: u64, rounds: u32) -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     let turns = write_session(&bench, 0, megabytes * MB)?;
@@ -171,18 +172,18 @@ fn first() -> Result<Vec<Row>> {
     ])
 }
 
-/// Measures the space of data and state for sessions of 1 MB.
+/// Measures the disk space of data and state for sessions of 1 MB.
 fn room() -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     for session in 0..SESSIONS_MADE {
         write_session(&bench, session, MB)?;
     }
-    // By the newest session the others rest.
+    // Because of this newer session, the others count as inactive.
     write_session(&bench, SESSIONS - 1, 1)?;
     bench.sync()?;
     let project = bench.dirs.project(bench.tree.project);
     let own_files = megabytes(&project.archive)?;
-    // Syncs without a waiting user pack it.
+    // Only syncs without a waiting person pack sessions.
     let mut packing = Vec::new();
     for _ in 0..SYNCS_MAX {
         let before = megabytes(&project.archive)?;
@@ -225,7 +226,7 @@ fn room() -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures a broken line of records nested in one another, and one ten times as long.
+/// Measures a damaged line of nested records, and one that is ten times as long.
 fn salvage() -> Result<Vec<Row>> {
     let nested = |levels: usize| {
         let broken = "{\"type\":\"user\",\"a\":".repeat(levels);
@@ -238,7 +239,7 @@ fn salvage() -> Result<Vec<Row>> {
     })
 }
 
-/// Measures a memory file of many keys, and one of ten times as many.
+/// Measures a memory file with many keys, and one with ten times as many.
 fn keys() -> Result<Vec<Row>> {
     ratio("a memory file of many keys", |times| {
         let keys: String = (0..600 * times).map(|key| format!("k{key}: v\n")).collect();
@@ -250,7 +251,7 @@ fn keys() -> Result<Vec<Row>> {
 }
 
 fn ratio(what: &str, cost_ms: impl Fn(usize) -> f64) -> Result<Vec<Row>> {
-    // The first run compiles patterns.
+    // The first run compiles patterns, so it does not count.
     cost_ms(1);
     let (once, tenfold) = (cost_ms(1), cost_ms(10));
     ensure!(once > 0.0, "{what}: too short to be measured");
@@ -261,7 +262,7 @@ fn ratio(what: &str, cost_ms: impl Fn(usize) -> f64) -> Result<Vec<Row>> {
     ])
 }
 
-/// Measures a sync of a repository in which git hangs, and the next one.
+/// Measures a sync of a repository in which git hangs, and the next sync.
 fn hung_git() -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     write_session(&bench, 0, MB)?;
@@ -279,7 +280,7 @@ fn hung_git() -> Result<Vec<Row>> {
     ])
 }
 
-/// Measures a command that writes while another process holds the lock.
+/// Measures a command that writes while another process has the lock.
 fn locked(program: &Path) -> Result<Row> {
     let (_home, bench) = home()?;
     bench.sync()?;
@@ -295,7 +296,7 @@ fn locked(program: &Path) -> Result<Row> {
     Ok(row.at_most(most::LOCKED_S))
 }
 
-/// Commands over a store of many memories, each the second time.
+/// Measures commands over a store with many memories. Each command is run twice, and the second run counts.
 fn commands(program: &Path) -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     let folder = bench.tree.store().join("memories");
@@ -324,7 +325,7 @@ fn commands(program: &Path) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// Returns a command in the sealed home's project that prints nothing.
+/// Returns a command in the sealed home's project, with its output suppressed.
 fn quiet<'c>(bench: &Bench, command: &'c mut Command) -> &'c mut Command {
     bench
         .sealed(command)
@@ -334,7 +335,7 @@ fn quiet<'c>(bench: &Bench, command: &'c mut Command) -> &'c mut Command {
         .stderr(Stdio::null())
 }
 
-/// Writes a session of a given number of bytes; returns its number of turns.
+/// Writes a session of this size in bytes. Returns the number of turns.
 fn write_session(bench: &Bench, session: u32, bytes: u64) -> Result<u32> {
     let mut turns = 0;
     while append_turns(bench, session, turns..turns + 1)? < bytes {
@@ -343,7 +344,7 @@ fn write_session(bench: &Bench, session: u32, bytes: u64) -> Result<u32> {
     Ok(turns + 1)
 }
 
-/// Appends turns to the transcript of a session; returns its bytes.
+/// Appends turns to the transcript of a session. Returns the size of the file in bytes.
 fn append_turns(bench: &Bench, session: u32, turns: std::ops::Range<u32>) -> Result<u64> {
     fs::create_dir_all(bench.transcripts())?;
     let id = format!("{session:08x}-0000-4000-8000-000000000000");
@@ -357,7 +358,7 @@ fn append_turns(bench: &Bench, session: u32, turns: std::ops::Range<u32>) -> Res
     Ok(fs::metadata(&path)?.len())
 }
 
-/// Writes a turn with the usual large content: files that are read, edits with the whole file, thinking.
+/// Writes a turn with typical large content: files that are read, edits with the whole file, thinking.
 fn turn(
     out: &mut impl Write,
     corpus: &Corpus,

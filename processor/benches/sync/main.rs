@@ -1,23 +1,30 @@
-//! Cost of a whole sync that adds ten turns to a history that is long already.
+//! Cost of a whole sync that adds ten turns to a long history.
 //!
-//! `scripts/bench sync [--turns N] [--session N] [--rounds N] [--rebuild] [--keep DIR]`. Transcripts of N turns, made
+//! `scripts/bench sync [--turns N] [--session N] [--rounds N] [--rebuild] [--keep DIR]`. Transcripts with N turns, made
 //! of lines of this project's own sources and documents, are synced by `throughline-processor` in twelve portions, one
-//! a month; after each, Claude Code's own files of the month are removed, as in real use. So archive, state, ledger,
-//! index and memory files are those of the product. Then in each round the last session grows by ten turns, and the
-//! program runs once more. The models' folder contains the table only, so that only the table makes vectors;
-//! `scripts/bench publish` measures the transformer.
+//! for each month. After each portion, Claude Code's own files of the month are removed, as in real use. Therefore
+//! archive, state, ledger, index and memory files are those of the product. Then, in each round, the last session grows
+//! by ten turns, and the program is run again. The models' folder contains only the table, so all vectors are the
+//! table's; `scripts/bench publish` measures the transformer.
 //!
-//! Times are processor times of processes, over all threads and including git's, so that a busy machine does not count.
-//! The second run of each round is made by this program itself, which receives the stages of a sync and prints the time
-//! of each. `--rebuild` deletes the index at the end, and measures the rebuild.
+//! Times are processor times of processes, over all threads and including git, so that other work of the machine does
+//! not count. In each round, a second run is made by this program itself. It receives the stages of the sync and prints
+//! the time of each stage. `--rebuild` deletes the index at the end, and measures the rebuild.
 //!
-//! `--bounds [--long MB] [--rounds N] [--program FILE] [--judge] [--json]` measures other costs, each next to its
-//! bound: one more turn in a session of 4 MB and in one of `--long` (default 40, 2,000 takes minutes and 4 GB of disk;
-//! CPU and memory, median), a first sync of 100 MB without vectors, the space of data and state for 1,000 sessions of 1
-//! MB, by folder (scaled from 300), a broken line and a memory file of many keys that are ten times as long as others,
-//! in seconds and as a ratio, two syncs with a git that hangs, and with the `throughline` in FILE a command that meets
-//! a held lock, and `list`, `status` and `show` over 2,700 memories. With `--judge` a row beyond its bound is a
-//! failure.
+//! `--bounds [--long MB] [--rounds N] [--program FILE] [--judge] [--json]` measures other costs and prints each with
+//! its upper bound:
+//!
+//! - one more turn in a session of 4 MB and in one of `--long` MB (CPU and memory, median; the default is 40, while
+//!   2,000 needs minutes and 4 GB of disk);
+//! - a first sync of 100 MB without vectors;
+//! - the disk space of data and state for 1,000 sessions of 1 MB, by folder (scaled from 300);
+//! - a damaged line and a memory file with many keys, compared with ones that are ten times as long (seconds and
+//!   ratio);
+//! - two syncs with a git that hangs;
+//! - with the `throughline` program in FILE: a command whose lock another process has, and `list`, `status` and `show`
+//!   over 2,700 memories.
+//!
+//! With `--judge`, a value above its bound is an error.
 #![expect(
     clippy::disallowed_methods,
     reason = "it asks for the environment that it starts programs in"
@@ -50,9 +57,9 @@ use processor::sync::{SyncOptions, sync};
 use corpus::Corpus;
 use measure::{Cost, Stages, run};
 
-/// Turns that a round adds.
+/// Number of turns that a round adds.
 const ADDED: u32 = 10;
-/// Portions in which the history is synced, each a month of it.
+/// Number of portions in which the history is synced, one for each month.
 const MONTHS: u32 = 12;
 /// End of the history.
 const END: &str = "2026-11-20T12:00:00Z";
@@ -83,17 +90,17 @@ struct Options {
     session: u32,
     rounds: u32,
     rebuild: bool,
-    /// Whether only the costs with a bound are measured.
+    /// Whether only the costs with an upper bound are measured.
     bounds: bool,
-    /// Megabytes of a long session.
+    /// Size in megabytes of a long session.
     long: u64,
     json: bool,
-    /// Whether a missed bound is a failure.
+    /// Whether a value above its bound is an error.
     judge: bool,
-    /// The command line program, for the rows that need it.
+    /// The command line program, for the rows that measure commands.
     program: Option<PathBuf>,
     keep: Option<PathBuf>,
-    /// The home in which this process syncs and reports the stages.
+    /// The home in which this process itself syncs and reports the stages.
     stages: Option<PathBuf>,
 }
 
@@ -114,7 +121,7 @@ impl Options {
         };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
-                // Cargo adds it.
+                // Cargo adds this argument.
                 "--bench" => continue,
                 "--rebuild" => {
                     options.rebuild = true;
@@ -150,7 +157,7 @@ impl Options {
     }
 }
 
-/// Brings the project in `home` up to date, like the program, and prints the time of each stage.
+/// Syncs the project in `home` like the program, and prints the time of each stage.
 fn stages(home: &Path) -> Result<()> {
     let dirs = dirs(home)?;
     let project = ProjectId(PROJECT);
@@ -170,7 +177,7 @@ fn end() -> Result<Timestamp> {
     Timestamp::parse(END).context("the end of the history is no time")
 }
 
-/// Returns the user's folders below `home`; the models' folder contains the table only.
+/// Returns the user's folders below `home`. The models' folder contains only the table.
 fn dirs(home: &Path) -> Result<UserDirs> {
     let get = |name: &str| match name {
         "HOME" => Some(home.into()),
@@ -212,7 +219,7 @@ impl Bench {
         Ok(Self { options, home, dirs, tree, corpus: Corpus::read()? })
     }
 
-    /// Returns the path of a file that exists once the history is complete.
+    /// Returns the path of a file that marks the history as complete.
     fn done(&self) -> PathBuf {
         self.home.join("done")
     }
@@ -269,7 +276,7 @@ impl Bench {
         self.process(&["sync"])
     }
 
-    /// Runs the program as hooks start it, without a waiting user.
+    /// Runs the program as hooks start it, without a waiting person.
     fn sync_in_background(&self) -> Result<Cost> {
         self.process(&["sync", "--background"])
     }
@@ -343,8 +350,8 @@ impl Bench {
     }
 }
 
-/// Creates a repository with one commit. The number of findings in randomly combined lines is not realistic: with some
-/// kinds alone there are about as many memories as in other benches.
+/// Creates a repository with one commit. Only some kinds of memories are enabled, because randomly combined lines
+/// result in an unrealistic number of findings. With these kinds there are about as many memories as in other benches.
 fn repository(root: &Path) -> Result<()> {
     fs::create_dir_all(root.join(STORE_DIR))?;
     fs::write(root.join(STORE_DIR).join("config.toml"), "kinds = [\"decision\"]\n")?;

@@ -1,4 +1,4 @@
-//! Cost of a process, as a whole and by stages.
+//! Cost of a process, in total and by stages.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -10,11 +10,11 @@ use processor::progress::ProgressReport;
 /// Measured cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
-    /// Processor time in milliseconds, of all threads and of child processes.
+    /// Processor time in milliseconds, of all threads and child processes.
     pub cpu_ms: f64,
-    /// Milliseconds that passed.
+    /// Elapsed time in milliseconds.
     pub wall_ms: f64,
-    /// Peak memory, in KiB.
+    /// Peak memory in KiB.
     pub peak_kib: i64,
 }
 
@@ -24,13 +24,13 @@ impl Cost {
         println!("{:<34} {:>9} {:>9} {:>8}", "", "CPU ms", "wall ms", "MiB");
     }
 
-    /// Prints one of them.
+    /// Prints the cost as a row.
     pub fn print(self, what: &str) {
         let peak = self.peak_kib as f64 / 1024.0;
         println!("{what:<34} {:>9.1} {:>9.1} {peak:>8.1}", self.cpu_ms, self.wall_ms);
     }
 
-    /// Prints the median and the maximum of several.
+    /// Prints the median and the maximum of several costs.
     pub fn print_all(what: &str, mut costs: Vec<Self>) {
         costs.sort_by(|a, b| a.cpu_ms.total_cmp(&b.cpu_ms));
         if let (Some(median), Some(most)) = (costs.get(costs.len() / 2), costs.last()) {
@@ -40,15 +40,15 @@ impl Cost {
     }
 }
 
-/// Runs a program to its end.
+/// Runs a program and waits for its end.
 pub fn run(command: &mut Command) -> Result<Cost> {
     let started = Instant::now();
     let child = command.spawn()?;
     let mut status = 0;
-    // SAFETY: numbers alone, for which zero is a value.
+    // SAFETY: the structure consists of numbers, for which zero is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     let id = libc::pid_t::try_from(child.id())?;
-    // SAFETY: the system writes to a valid status and a valid usage; no other code waits for this child.
+    // SAFETY: the system writes into a valid status and a valid usage; no other code waits for this child.
     let waited = unsafe { libc::wait4(id, &raw mut status, 0, &raw mut usage) };
     ensure!(waited == id && status == 0, "{command:?} failed");
     Ok(Cost {
@@ -64,14 +64,14 @@ fn cpu_ms(usage: &libc::rusage) -> f64 {
 }
 
 fn used(who: libc::c_int) -> libc::rusage {
-    // SAFETY: numbers alone, for which zero is a value.
+    // SAFETY: the structure consists of numbers, for which zero is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the system writes a usage to a valid place.
+    // SAFETY: the system writes a usage into a valid variable.
     unsafe { libc::getrusage(who, &raw mut usage) };
     usage
 }
 
-/// Returns the processor time of this process for some work, in milliseconds.
+/// Returns the processor time of this process for `work`, in milliseconds.
 pub fn used_ms(work: impl FnOnce()) -> f64 {
     let before = cpu_ms(&used(libc::RUSAGE_SELF));
     work();
@@ -85,7 +85,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Begins with a stage for the time before the first one.
+    /// Begins with a stage for the time before the first real stage.
     pub fn begin() -> Self {
         let stages = Self { started: Instant::now(), begun: Mutex::new(Vec::new()) };
         stages.stage("beginning", 0);

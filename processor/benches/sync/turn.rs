@@ -1,4 +1,4 @@
-//! A turn as Claude Code writes it: a prompt, a command and its output, an answer.
+//! A turn as Claude Code writes it: a prompt, a command with its output, and an answer.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::corpus::Corpus;
 /// Number of lines of the prompt, of the command's output, and of the answer.
 const LINES: [usize; 3] = [2, 4, 4];
 
-/// Writes a turn's records, the same for the same session and number.
+/// Writes a turn's records. The same session and number always result in the same records.
 pub fn write(
     out: &mut impl Write,
     corpus: &Corpus,

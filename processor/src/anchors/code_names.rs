@@ -1,18 +1,18 @@
-//! Names of code in the text of a memory: identifiers, flags, file names and keys of a configuration in backticks.
+//! Names of code in the text of a memory: identifiers, flags, file names and configuration keys in backticks.
 //!
-//! A name is recognised by its form, without a list of words. It contains at least four characters, three of them
-//! letters, and two words joined in one of the ways of programs (`retry_all`, `retryAll`, `--retry-all`, `llm.retry`,
+//! A name is recognised by its form, without a list of words. It has at least four characters, three of them letters,
+//! and consists of two words that are joined as in programs (`retry_all`, `retryAll`, `--retry-all`, `llm.retry`,
 //! `src/retry.rs`, `Retry::all`). A single word counts if it has five letters and the backticks contain nothing else. A
-//! word that is too common to be specific does not vanish from a working tree, so it marks no memory.
+//! common word almost always occurs somewhere in a working tree, so it makes no memory stale.
 
 use memory_store::Memory;
 
-/// Maximum number of names of one memory that are searched, the first in its text.
+/// Maximum number of names of one memory that are searched. The first names in the text are used.
 const NAMES_MAX: usize = 16;
-/// Characters of a name.
+/// Maximum and minimum number of characters of a name.
 const NAME_CHARS_MAX: usize = 100;
 const NAME_CHARS_MIN: usize = 4;
-/// Minimum number of letters of a name of several words, and of one that is a single word.
+/// Minimum number of letters of a name of several words, and of a name that is a single word.
 const LETTERS_MIN: usize = 3;
 const WORD_LETTERS_MIN: usize = 5;
 /// Minimum number of digits of a hexadecimal number that counts as the id of a commit.
@@ -54,7 +54,7 @@ pub fn forms(name: &str) -> Vec<Vec<String>> {
     let bare = name.trim_start_matches('-');
     let mut forms = vec![vec![bare.to_owned()]];
     if bare.contains('-') && !bare.contains(['/', '.', ':']) {
-        // Parsers of arguments and of configurations make such a name from a field's.
+        // Parsers of arguments and configurations derive a name with hyphens from a field with underscores.
         forms.push(vec![bare.replace('-', "_")]);
     }
     let parts: Vec<String> =
@@ -65,7 +65,7 @@ pub fn forms(name: &str) -> Vec<Vec<String>> {
     forms
 }
 
-/// Returns whether a name may be a path, for which git can list renames.
+/// Whether a name may be a path. Git can list renames of paths.
 pub fn may_be_path(name: &str) -> bool {
     name.contains(['/', '.']) && !name.contains("::")
 }
@@ -74,7 +74,7 @@ fn segments(name: &str) -> impl Iterator<Item = &str> {
     name.split(['.', ':']).filter(|part| !part.is_empty())
 }
 
-/// Returns the name that a word between backticks contains. `is_alone` is true if they contain nothing else.
+/// Returns the name in a word between backticks. `is_alone` is whether the backticks contain nothing else.
 fn name(word: &str, is_alone: bool) -> Option<&str> {
     let quotes =
         |c: char| matches!(c, '"' | '\'' | ',' | ';' | '(' | ')' | '&' | '$' | '@' | '[' | ']');
@@ -83,7 +83,7 @@ fn name(word: &str, is_alone: bool) -> Option<&str> {
     let is_call = called.len() < word.len();
     let word = called.split('=').next()?.trim_end_matches(['!', '?', ':', '.']);
     let word = word.strip_prefix("./").unwrap_or(word).trim_end_matches('/');
-    // The line of a file.
+    // A line number after the file name is removed.
     let word = match word.rsplit_once(':') {
         Some((file, line)) if line.chars().all(|c| c.is_ascii_digit()) => file,
         _ => word,
@@ -113,11 +113,11 @@ fn is_name(word: &str, is_alone: bool) -> bool {
     if is_word && !is_joined(bare) {
         return is_flag || is_alone && letters >= WORD_LETTERS_MIN;
     }
-    // Arguments of a command are often joined with a hyphen and name things outside of the project.
+    // Arguments of a command often contain hyphens and refer to things outside of the project.
     is_flag || is_alone || is_joined(bare)
 }
 
-/// Returns whether a word consists of several, joined as in a program.
+/// Whether a word consists of several words that are joined as in programs.
 fn is_joined(word: &str) -> bool {
     let is_hump = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
     word.contains(['_', '/', '.']) || word.contains("::") || word.as_bytes().windows(2).any(is_hump)
@@ -156,13 +156,14 @@ mod tests {
                 &["memory-store", "judge", "docs/limits.md"],
             ),
             ("twice `judge` and `judge`", &["judge"]),
-            // Too short, other words of a command, numbers, ids of commits, patterns, places outside of the tree.
+            // Words that are too short, arguments of a command, numbers, ids of commits, patterns, and paths outside of
+            // the tree.
             ("`it`, `main`, `git push origin mainline`, `1.95.0`, `d7da24ef`", &[]),
             (
                 "`*.rs`, `<name>`, `/etc/hosts`, `~/notes`, `https://a.example/b_c`, `a..b_c`, `-abc_d`",
                 &[],
             ),
-            // No pair of backticks.
+            // A single backtick, and a code block with backticks.
             ("it's a ` retry_all", &[]),
             ("```\nretry_all `x_y_z`\n```\nand `after_it`", &["after_it"]),
         ] {

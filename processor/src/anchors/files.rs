@@ -21,11 +21,11 @@ use crate::collect::ignore::Ignore;
 use crate::git::blobs;
 use crate::private_files::{read_json, write_json};
 
-/// Bytes of a file that is compared; larger ones are left alone.
+/// Maximum size in bytes of a file whose content is compared. Larger files are not examined.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Maximum number of files of a working tree that are read for one publication; the next one continues.
+/// Maximum number of files of a working tree that are read for one publication. The next publication reads the others.
 const READ_FILES_MAX: usize = 400;
-/// Bytes that are read of them.
+/// Maximum number of bytes that are read from these files.
 const READ_BYTES_MAX: u64 = 32 << 20;
 /// Nanoseconds of a millisecond.
 const NS_OF_MS: i64 = 1_000_000;
@@ -33,26 +33,26 @@ const NS_OF_MS: i64 = 1_000_000;
 /// Current state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Now {
-    /// The hash of its content.
+    /// The file exists; the hash of its content.
     Content(ContentHash),
-    /// It does not exist.
+    /// The file does not exist.
     Missing,
-    /// Not examined, or nothing to compare.
+    /// The file was not examined, or has no text to compare.
     Unknown,
 }
 
-/// Cached state of a working tree's files that speeds up the next run.
+/// Cached state of the files of a working tree, which makes the next run faster.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComparedFile {
     files: BTreeMap<String, ReadFile>,
-    /// Whether a content is another one rewritten, by the hashes of both.
+    /// Whether the second of two contents is a rewritten form of the first; the key is the two hashes.
     rewritten: BTreeMap<String, bool>,
-    /// The commit that files were missing at.
+    /// The commit for which `moved` was determined.
     head: Option<String>,
-    /// Files that the commit did not have, each with its new path if it moved.
+    /// Files that are not in the commit, each with its new path; `None` if the file was removed.
     moved: BTreeMap<String, Option<String>>,
-    /// Names that were searched for.
+    /// Result of the last search for names.
     pub searched: Searched,
 }
 
@@ -61,22 +61,22 @@ pub struct ComparedFile {
 struct ReadFile {
     bytes: u64,
     modified_ns: i64,
-    /// `None` if it is not text.
+    /// Hash of the content; `None` if the file is not text.
     hash: Option<ContentHash>,
 }
 
-/// Outcome of the search for a file that is not at its path.
+/// Result of the search for a missing file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// HEAD still contains it, or it could not be determined.
+    /// HEAD still contains the file, or git gave no answer.
     Undecided,
-    /// It has another path.
+    /// The file was moved to this path.
     Moved(String),
-    /// It was removed.
+    /// The file was removed.
     Gone,
 }
 
-/// The files of one working tree.
+/// Access to the files of one working tree.
 pub struct Files<'a> {
     pub(super) root: &'a Path,
     pub(super) ignore: &'a Ignore,
@@ -97,7 +97,7 @@ impl<'a> Files<'a> {
         Self { root, ignore, path, compared, now, contents, read_files: 0, read_bytes: 0, used }
     }
 
-    /// Examines files, each once.
+    /// Determines the current state of files. Each file is examined only once.
     pub fn look<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
         let mut unread: Vec<(&str, File, ReadFile)> = Vec::new();
         for path in paths {
@@ -130,7 +130,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Returns the examined state of a file.
+    /// Returns the state of a file as [`Self::look`] found it.
     pub fn now(&self, path: &str) -> &Now {
         self.now.get(path).unwrap_or(&Now::Unknown)
     }
@@ -140,7 +140,7 @@ impl<'a> Files<'a> {
         self.compared.files.get(path).map(|known| Timestamp(known.modified_ns / NS_OF_MS))
     }
 
-    /// Returns the content of a file, if it is still the one that was looked at.
+    /// Returns the content of a file if it can be read.
     pub fn content(&mut self, path: &str) -> Option<&SketchedContent> {
         let Now::Content(hash) = self.now(path).clone() else { return None };
         if !self.contents.contains_key(path) {
@@ -151,7 +151,7 @@ impl<'a> Files<'a> {
         self.contents.get(path).filter(|content| content.hash == hash)
     }
 
-    /// Returns whether less than half of a file's former content is left; `None` if that cannot be determined now.
+    /// Whether less than half of a file's former content remains; `None` if this cannot be determined now.
     pub fn is_rewritten(&mut self, path: &str, was: &ContentHash, sketch: &Sketch) -> Option<bool> {
         let Now::Content(hash) = self.now(path) else { return None };
         let key = format!("{was} {hash}");
@@ -162,7 +162,8 @@ impl<'a> Files<'a> {
         Some(is_rewritten)
     }
 
-    /// Returns the outcome for each missing file. Each path is paired with the earliest time of a possible move.
+    /// Returns, for each missing file, whether it was moved or removed. The time for each path is the earliest at which
+    /// the file may have been moved.
     pub fn absent(&mut self, paths: &BTreeMap<&str, Timestamp>) -> BTreeMap<String, Absent> {
         let all = |absent: Absent| {
             paths.keys().map(|path| ((*path).to_owned(), absent.clone())).collect()
@@ -194,7 +195,8 @@ impl<'a> Files<'a> {
                         if rename.source == now { rename.target.clone() } else { now }
                     },
                 );
-                // A file name chosen by others must not address the model.
+                // A file name that another person chose may contain an instruction to the model; such a name is not
+                // reported.
                 let moved = target != path && suspicion::of_name(&target).is_none();
                 known.moved.insert(path.to_owned(), moved.then_some(target));
             }
@@ -213,7 +215,7 @@ impl<'a> Files<'a> {
         paths.keys().map(|path| ((*path).to_owned(), absent(path))).collect()
     }
 
-    /// Saves the examined state.
+    /// Writes the state to the cache file.
     pub fn write(self) -> Result<()> {
         let Self { path, mut compared, now, used, .. } = self;
         compared.files.retain(|path, _| now.contains_key(path));
@@ -221,7 +223,7 @@ impl<'a> Files<'a> {
         write_json(&path, &compared)
     }
 
-    /// Opens a file, or returns the state that prevents it.
+    /// Opens a file, or returns the state that follows from the error.
     fn open_file(&self, path: &str) -> Result<(File, ReadFile), Now> {
         match open_below(self.root, &self.root.join(path)) {
             Ok((file, metadata)) => {
@@ -242,7 +244,7 @@ impl<'a> Files<'a> {
         known.is_some_and(|known| (known.bytes, known.modified_ns) == (is.bytes, is.modified_ns))
     }
 
-    /// Returns those of these files that may be read.
+    /// Returns the paths that may be read: ignored files and files of another repository are excluded.
     fn open_to_us<'p>(&self, paths: &[&'p str]) -> BTreeSet<&'p str> {
         let own = paths.iter().copied();
         let own: Vec<&str> =
@@ -255,7 +257,7 @@ impl<'a> Files<'a> {
         own.into_iter().filter(|path| !ignored.contains(*path)).collect()
     }
 
-    /// Returns whether no other repository begins on the way to a file.
+    /// Whether no folder on the path to a file is the root of another repository.
     fn is_ours(&self, path: &str) -> bool {
         let mut folders = Path::new(path).ancestors().skip(1);
         let begins =
@@ -267,7 +269,7 @@ impl<'a> Files<'a> {
         self.root.ancestors().any(has_git_entry)
     }
 
-    /// Reads a file, as far as there is room; what is no text is `Some(None)`.
+    /// Reads a file, unless a limit is exceeded. Returns `Some(None)` if the file is not text.
     fn read(&mut self, file: File, is: &ReadFile) -> Option<Option<SketchedContent>> {
         let fits = is.bytes <= FILE_BYTES_MAX && self.read_bytes + is.bytes <= READ_BYTES_MAX;
         if !fits || self.read_files == READ_FILES_MAX {

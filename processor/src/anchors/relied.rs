@@ -20,7 +20,7 @@ use crate::state::State;
 const DAYS: i64 = 30;
 /// Maximum size of one day's receipts that is searched.
 const DAY_BYTES_MAX: u64 = 8 << 20;
-/// Quiet time after which a session counts as ended.
+/// Milliseconds without activity after which a session counts as ended.
 const QUIET_MS: i64 = 30 * 60 * 1000;
 
 /// A session that ended well.
@@ -45,7 +45,7 @@ pub fn sessions(state: &State, now: Timestamp) -> EndedSessions {
     ended.collect()
 }
 
-/// One line of receipts, as far as it matters here.
+/// The used fields of a line of the receipts.
 #[derive(Deserialize)]
 struct ReceiptLine {
     at: Timestamp,
@@ -59,8 +59,8 @@ struct GivenMemories {
     id: MemoryId,
 }
 
-/// Returns the times at which sessions last confirmed these memories, given with their files; `modified` returns the
-/// time of a file's last change.
+/// Returns, for each memory that a session confirmed, the time of the last confirmation. `memories` are the ids with
+/// the files of the memories; `modified` returns the time of a file's last change.
 pub fn confirmed(
     tree: &TreeDir,
     sessions: &EndedSessions,
@@ -132,7 +132,7 @@ fn each_given(tree: &TreeDir, now: Timestamp, mut given: impl FnMut(MemoryId, &s
         let date = Timestamp(now.0 - day * DAY_MS).date();
         let Ok(file) = File::open(tree.receipts(&date)) else { continue };
         for line in BufReader::new(file.take(DAY_BYTES_MAX)).split(b'\n').map_while(Result::ok) {
-            // A torn line costs that line.
+            // A torn line is skipped.
             let Ok(receipt) = serde_json::from_slice::<ReceiptLine>(&line) else { continue };
             for GivenMemories { id } in receipt.memories {
                 given(id, &receipt.session, receipt.at);

@@ -1,38 +1,39 @@
-//! Compact form of contents: a hash of the whole, and a sketch of some lines, from which the remaining share can be
-//! estimated later.
+//! Sketches of file contents: a hash of the content and a sample of its lines. From the sample, the share of remaining
+//! lines can be estimated later.
 
 use memory_store::text::term_hash;
 use serde::{Deserialize, Serialize};
 
-/// Number of lines in a sketch: enough to estimate a share within some six percent.
+/// Number of lines in a sketch; enough to estimate a share with an error of about six percent.
 const SKETCH_LINES: usize = 64;
-/// Minimum number of letters and digits in a line with content: a brace is in every file.
+/// Minimum number of letters and digits of a line that is compared. Shorter lines, such as a brace, occur in every
+/// file.
 const LINE_CHARS_MIN: usize = 3;
 /// Number of leading bytes used to distinguish text from other content, as in git.
 const TEXT_BYTES: usize = 8000;
-/// Beginning of the pointer file that replaces a large one (git-lfs specification).
+/// Beginning of a pointer file, which replaces a large file (git-lfs specification).
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
-/// The hash of a content: the first 32 hexadecimal digits of its blake3.
+/// The hash of a content: the first 32 hexadecimal digits of its BLAKE3 hash.
 pub type ContentHash = String;
 
-/// A sample of the lines of a content: those with the lowest hashes, which are as good as drawn by lot
+/// A sample of the lines of a content: the lines with the lowest hashes, which are equivalent to a random sample
 /// (bottom-k sketch, Cohen and Kaplan 2007).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sketch(Vec<u32>);
 
-/// Hash and line hashes of a content.
+/// Hash of a content, with the hashes of its lines.
 #[derive(Clone, Debug)]
 pub struct SketchedContent {
-    /// Its hash.
+    /// Hash of the content.
     pub hash: ContentHash,
-    /// Hashes of its lines, in rising order, each once.
+    /// Hashes of the lines, in ascending order, without duplicates.
     lines: Vec<u32>,
 }
 
 impl SketchedContent {
-    /// Looks at a content; `None` for what is no text, or only stands for another file.
+    /// Hashes a content. Returns `None` if it is not text, or is a pointer to another file.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let is_text = !bytes[..bytes.len().min(TEXT_BYTES)].contains(&0);
         if !is_text || bytes.starts_with(POINTER) {
@@ -43,7 +44,7 @@ impl SketchedContent {
             line.chars().filter(|c| c.is_alphanumeric()).take(LINE_CHARS_MIN).count()
                 == LINE_CHARS_MIN
         };
-        // Indentation and line ends change without a change of meaning.
+        // Changes of indentation or of line ends do not change the meaning.
         let lines = text.lines().map(str::trim).filter(says);
         #[expect(clippy::cast_possible_truncation, reason = "half of a hash is one")]
         let mut lines: Vec<u32> = lines.map(|line| term_hash(line) as u32).collect();
@@ -52,14 +53,14 @@ impl SketchedContent {
         Some(Self { hash: blake3::hash(bytes).to_hex()[..32].to_owned(), lines })
     }
 
-    /// Returns the sketch that is kept of the content.
+    /// Returns the sketch of the content.
     pub fn sketch(&self) -> Sketch {
         Sketch(self.lines.iter().take(SKETCH_LINES).copied().collect())
     }
 }
 
 impl Sketch {
-    /// Whether less than half of the lines that were there remain.
+    /// Whether less than half of the sampled lines remain in `now`.
     pub fn is_rewritten(&self, now: &SketchedContent) -> bool {
         let remain = self.0.iter().filter(|line| now.lines.binary_search(line).is_ok()).count();
         remain * 2 < self.0.len()
@@ -83,7 +84,7 @@ mod tests {
         for count in [10, 1000] {
             let sketch = lines(0..count).sketch();
             assert!(sketch.0.len() <= SKETCH_LINES);
-            // Lines that are only added or moved remove nothing.
+            // If lines are only added or moved, no line was removed.
             assert!(!sketch.is_rewritten(&lines((0..count * 5).rev())));
             assert!(!sketch.is_rewritten(&lines(0..count * 7 / 10)));
             assert!(sketch.is_rewritten(&lines(0..count * 3 / 10)));
@@ -102,7 +103,7 @@ mod tests {
         assert!(
             SketchedContent::of(b"version https://git-lfs.github.com/spec/v1\noid x\n").is_none()
         );
-        // Without a line that says anything nothing can go.
+        // A content without comparable lines cannot be rewritten.
         let empty = SketchedContent::of(b"{\n}\n").unwrap();
         assert!(!empty.sketch().is_rewritten(&lines(0..3)));
     }

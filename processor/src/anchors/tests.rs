@@ -16,10 +16,10 @@ use crate::publish::claude_md::GivenTexts;
 use crate::publish::{self, Publication};
 use crate::state::SessionState;
 
-/// A year before now, as memories of a history are.
+/// One year before now, for memories that are learned from a project's history.
 const LONG_AGO: Timestamp = Timestamp(NOW.0 - 365 * DAY_MS);
 
-/// A project with memories about files, published on request of a test.
+/// A project with memories about files; a test calls `publish` when needed.
 struct AnchoredProject {
     project: Project,
     settings: Settings,
@@ -128,7 +128,7 @@ impl AnchoredProject {
     }
 }
 
-/// Returns a title that differs from all others in more than a value.
+/// Returns a title that differs from all other titles in more than a value.
 fn title(number: u8) -> &'static str {
     const TITLES: [&str; 9] = [
         "Copper basket weaving needs gloves",
@@ -211,7 +211,7 @@ fn a_memory_of_long_ago_is_anchored_at_what_git_had_then() {
     let [a, b] = [(1, "a.rs"), (2, "b.rs")]
         .map(|(number, path)| bench.remember(number, Kind::Fact, LONG_AGO, &[path]));
     let after = bench.remember(3, Kind::Fact, Timestamp(NOW.0 - 5 * DAY_MS), &["a.rs"]);
-    // Git had no such file then: it is anchored when first read.
+    // Git has no such file at that time, so the memory is anchored when the file is first read.
     let unknown = bench.remember(4, Kind::Fact, LONG_AGO, &["later.rs"]);
     bench.publish();
     assert_eq!(bench.staleness_text(a).as_deref(), Some("a.rs was rewritten since"));
@@ -300,7 +300,7 @@ fn an_unchanged_file_is_not_read_again() {
     };
     let before = look();
     assert!(matches!(before, Now::Content(_)));
-    // Other content with the stored length and time: it counts as the same.
+    // Other content with the same length and time counts as unchanged.
     let path = bench.root().join("a.rs");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     bench.write("a.rs", 0..40);
@@ -464,7 +464,7 @@ fn what_is_kept_goes_with_its_memory() {
     assert!(!kept().contains(&id.to_string()) && !kept().contains("a.rs"));
 }
 
-/// Returns the report for a memory whose name no longer occurs.
+/// Returns the text about a memory with a name that no longer occurs.
 fn gone(name: &str) -> Option<String> {
     Some(format!("names `{name}`, which is gone"))
 }
@@ -490,12 +490,13 @@ fn a_name_that_is_in_no_file_any_more_marks_the_memories_that_have_it() {
         ids.iter().map(|id| bench.staleness_text(*id)).collect::<Vec<_>>()
     };
     assert_eq!(told(&bench), [None, None, None, None]);
-    // The commit still has it: the change may be undone.
+    // The commit still contains the name, so the change may be reverted.
     bench.write_text("src/a.rs", "fn retry_each() { other_thing(); }\n");
     assert_eq!(told(&bench), [None, None, None, None]);
     bench.commit(2);
     assert_eq!(told(&bench), [gone("retry_all"), gone("--keep-alive"), None, None]);
-    // A field is a flag by another name; a renamed file is not lost; a memory that contains a name does not keep it.
+    // A field counts as the flag of the same name. A renamed file is not lost. A name in a memory's own text does not
+    // count.
     git(bench.root(), &["mv", "docs/old.md", "docs/new.md"]);
     bench.write_text("src/b.rs", "fn other_thing() {}\nstruct Args {}\n");
     bench.write_text("src/c.rs", "// --keep-alive\n");
@@ -532,7 +533,7 @@ fn git_has_the_names_of_the_time_when_a_memory_was_learned() {
     .map(|(number, days, body)| {
         bench.remember_names(number, Timestamp(NOW.0 - days * DAY_MS), body)
     });
-    // Before the first commit there is no information.
+    // Git has no content from before the first commit.
     let before = bench.remember_names(5, Timestamp(NOW.0 - 500 * DAY_MS), body);
     bench.publish();
     assert_eq!(bench.staleness_text(early), gone("early_name"));

@@ -1,8 +1,8 @@
 //! Search for texts in the files of a working tree and in their paths.
 //!
-//! A file that did not change is not read again: each text that was found has a file as its *witness*, and texts that
-//! no file contains are searched in changed files only. Files are those that git tracks or would track. For a tracked
-//! file that is missing, as in a sparse checkout, the staged content counts.
+//! The search skips unchanged files. Each text that was found has a file as its *witness*. A text that no file
+//! contained is searched only in files that changed since. All files count that git tracks or would track. For a
+//! tracked file that is missing on disk, as in a sparse checkout, the staged content is searched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,52 +20,53 @@ use super::code_names;
 use super::files::{FILE_BYTES_MAX, Files};
 use crate::git::blobs::{self, Blob};
 
-/// Maximum number of files of a working tree in a search for names; in a larger one every name counts as present.
+/// Maximum number of files of a working tree that are searched for names. In a larger tree every name counts as
+/// present.
 const FILES_MAX: usize = 20_000;
-/// Bytes that are read for one publication.
+/// Maximum number of bytes that are read for one publication.
 const BYTES_MAX: u64 = 128 << 20;
 /// Maximum time for reading files in one publication.
 const READ_TIME_MAX: Duration = Duration::from_secs(5);
-/// Maximum number of portions of older contents requested from git.
+/// Maximum number of requests to git for older contents.
 const PORTIONS_MAX: usize = 6;
 /// Number of leading bytes used to distinguish text from other content, as in git.
 const TEXT_BYTES: usize = 8000;
 
-/// Record of a search that makes the next one quick.
+/// Result of a search, which makes the next search faster.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Searched {
     /// The file in which each text was found.
     witnesses: BTreeMap<String, String>,
-    /// Texts that occur in none of the files with these stamps.
+    /// Texts that are in none of the files in `stamps`.
     absent: BTreeSet<String>,
-    /// Hashes of path, length and time of each file.
+    /// One hash of path, length and time of change for each searched file.
     stamps: BTreeSet<u64>,
 }
 
 /// Place of a name at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NamePlace {
-    /// In no file and no path.
+    /// The text is in no file and in no path.
     Nowhere,
-    /// In a text, or as a part of a path.
+    /// The text is in the content of a file, or is a part of a path.
     Text,
-    /// The path of this file, or its end.
+    /// The name is the path of this file, or the end of it.
     Path(String),
 }
 
-/// Texts that were found.
+/// Result of a search: the texts that were found.
 #[derive(Debug, Default)]
 pub struct FoundWords {
     texts: BTreeSet<String>,
-    /// Files whose paths end with the text, or that are in a folder whose path does.
+    /// For each text that ends the path of a file or folder: the path of that file, or of a file in that folder.
     paths: BTreeMap<String, String>,
-    /// True if everything was searched.
+    /// Whether all contents were searched.
     is_complete: bool,
 }
 
 impl FoundWords {
-    /// Returns where a name is; `None` where that was not found out.
+    /// Returns the place of a name; `None` if the search was incomplete and did not find it.
     pub fn seen(&self, name: &str) -> Option<NamePlace> {
         if let Some(path) = self.paths.get(name).filter(|_| code_names::may_be_path(name)) {
             return Some(NamePlace::Path(path.clone()));
@@ -77,7 +78,7 @@ impl FoundWords {
         self.is_complete.then_some(NamePlace::Nowhere)
     }
 
-    /// Adds the texts that paths contain.
+    /// Adds the texts that occur in paths.
     fn add_paths<'p>(&mut self, search: &TextSearch, paths: impl Iterator<Item = &'p str>) {
         for path in paths {
             search.each(path.as_bytes(), |text, start, end| {
@@ -92,7 +93,7 @@ impl FoundWords {
     }
 }
 
-/// Texts that are looked for, all at once.
+/// Texts of a search, with an automaton that finds all of them in one pass.
 struct TextSearch {
     texts: Vec<String>,
     matcher: AhoCorasick,
@@ -104,7 +105,7 @@ impl TextSearch {
         Some(Self { texts, matcher })
     }
 
-    /// Calls `found` for each place where one of the texts is a word or words.
+    /// Calls `found` for each occurrence of a text that begins and ends at word boundaries.
     fn each(&self, content: &[u8], mut found: impl FnMut(&str, usize, usize)) {
         for hit in self.matcher.find_overlapping_iter(content) {
             let text = &self.texts[hit.pattern().as_usize()];
@@ -114,7 +115,7 @@ impl TextSearch {
         }
     }
 
-    /// Adds the texts that a content has, if it is one of text.
+    /// Adds the texts that occur in a content. Binary content is skipped.
     fn add(&self, content: &[u8], texts: &mut BTreeSet<String>) {
         if content[..content.len().min(TEXT_BYTES)].contains(&0) {
             return;
@@ -127,7 +128,7 @@ impl TextSearch {
     }
 }
 
-/// Returns whether a match is a whole word. In a name with hyphens they join words, too.
+/// Whether a match begins and ends at word boundaries. For a name with hyphens, a hyphen joins words.
 fn is_whole(content: &[u8], start: usize, end: usize, has_hyphens: bool) -> bool {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let (before, after) = (&content[..start], &content[end..]);
@@ -140,7 +141,7 @@ fn is_whole(content: &[u8], start: usize, end: usize, has_hyphens: bool) -> bool
     !goes_on && !went_before
 }
 
-/// A file that names are looked for in.
+/// A file in which names are searched.
 struct NamedFile {
     path: String,
     stamp: u64,
@@ -148,7 +149,7 @@ struct NamedFile {
 }
 
 impl Files<'_> {
-    /// Looks for names in the working tree; nothing is found out where git does not list its files.
+    /// Searches names in the working tree. The result is empty if git does not list the files.
     pub fn words(&mut self, names: &BTreeSet<&str>) -> FoundWords {
         let texts = texts_of(names);
         if texts.is_empty() || !self.is_in_repository() {
@@ -188,7 +189,7 @@ impl Files<'_> {
         Some(words)
     }
 
-    /// Returns the regular files among these, with whether the last search saw them as they are.
+    /// Returns the regular files among the paths. Files that changed since the last search are marked.
     fn stamped(&self, paths: &[&str]) -> Vec<NamedFile> {
         let known = &self.compared.searched.stamps;
         let listed = |path: &&str| {
@@ -200,7 +201,7 @@ impl Files<'_> {
         paths.iter().filter_map(listed).collect()
     }
 
-    /// Adds the texts that files contain, and remembers where.
+    /// Adds the texts that files contain, and stores the witnesses.
     fn read_texts(
         &mut self,
         texts: &BTreeSet<String>,
@@ -218,7 +219,7 @@ impl Files<'_> {
         let mut wanted = unseen(&witnesses);
         for is_changed in [true, false] {
             if !is_changed {
-                // The unchanged files were searched for these.
+                // The last search did not find the texts in `absent` in these unchanged files.
                 wanted = unseen(&witnesses).difference(&absent).cloned().collect();
             }
             let portion = files.iter().filter(|file| file.is_changed == is_changed);
@@ -231,7 +232,8 @@ impl Files<'_> {
         self.compared.searched = Searched { witnesses, absent, stamps };
     }
 
-    /// Returns those of the names that the checked-out commit contains; `None` if git does not answer.
+    /// Returns the names that the checked-out commit contains or for which this is unclear; `None` if git does not
+    /// answer.
     pub fn committed(&self, names: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
         let head = blobs::head(self.root)?;
         let mut words = words_then(self.root, &[&head], names)?;
@@ -241,7 +243,8 @@ impl Files<'_> {
     }
 }
 
-/// Returns texts that files contained at these commits and no longer contain.
+/// Returns, for each of these commits, the names that its files contained; `None` if git does not answer. Only files
+/// that differ from the working tree are searched.
 pub fn words_then(
     root: &std::path::Path,
     commits: &[&str],
@@ -265,7 +268,7 @@ pub fn words_then(
     Some(words.collect())
 }
 
-/// Returns the texts in each of these contents of git, and whether all could be searched.
+/// Returns the texts in each of these git blobs, and whether all blobs were searched.
 fn in_blobs(
     root: &std::path::Path,
     texts: &BTreeSet<String>,
@@ -302,11 +305,11 @@ fn texts_of(names: &BTreeSet<&str>) -> BTreeSet<String> {
     names.iter().flat_map(|name| code_names::forms(name)).flatten().collect()
 }
 
-/// Files as they are read for one publication, within its bounds.
+/// Counts of bytes and time while files are read for one publication.
 struct BoundedReading {
     bytes: u64,
     began: Instant,
-    /// True if a bound kept a file from being read.
+    /// Whether reading stopped at a limit.
     is_cut: bool,
 }
 
@@ -317,7 +320,7 @@ impl Default for BoundedReading {
 }
 
 impl BoundedReading {
-    /// Looks for texts in files until each has a witness.
+    /// Searches texts in files until each text has a witness.
     fn look<'f>(
         &mut self,
         tree: &Files<'_>,
@@ -335,7 +338,7 @@ impl BoundedReading {
             if missing == 0 {
                 return;
             }
-            // A file that cannot be opened has no text.
+            // A file that cannot be opened is skipped.
             let Ok((open, metadata)) = open_below(tree.root, &tree.root.join(&file.path)) else {
                 continue;
             };

@@ -2,8 +2,8 @@
 //!
 //! Each session and subagent has one compressed file: a header line, then one [`Record`] per line. The header contains
 //! the watermarks, which are the positions up to which each transcript was read. One rename commits records and
-//! watermarks together, so a run that is killed at any moment has either read a piece completely or not at all.
-//! Inactive sessions are stored in packs instead.
+//! watermarks together. Therefore a run that is killed at any moment has either archived a piece completely or not at
+//! all. Inactive sessions are stored in packs instead.
 
 mod pack;
 mod packing;
@@ -42,37 +42,38 @@ const SUFFIX: &str = ".jsonl.gz";
 /// Name extension of a file that was kept aside.
 const ASIDE: &str = ".damaged";
 
-/// Maximum uncompressed size of one archive file. A month of work has some ten megabytes.
+/// Maximum uncompressed size in bytes of one archive file. A month of work has about ten megabytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Compression level. It is low because the whole file is rewritten whenever the session continues.
+/// Compression level. It is low because the whole file is rewritten when the session continues.
 const LEVEL: u32 = 3;
 
 /// Maximum total size in bytes of session records that are kept in memory for later steps of the same run. Other
 /// sessions are read from disk again.
 const KEPT_BYTES_MAX: u64 = 16 << 20;
 
-/// Number of bytes that are compressed at once, because the compressor clears its buffer each time.
+/// Size in bytes of the buffer before the compressor. It is large because the compressor clears its own buffer on each
+/// call.
 const PACKED_AT_ONCE: usize = 64 << 10;
 
 /// Maximum size of a header line in bytes.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
 
-/// Maximum number of bytes at the beginning of a transcript by which it is recognised.
+/// Maximum number of bytes at the beginning of a transcript that are hashed to recognise the file.
 pub const IDENTITY_BYTES_MAX: u64 = 4 << 10;
 
 /// Position up to which one transcript was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Watermark {
-    /// The transcript.
+    /// Path of the transcript.
     pub path: PathBuf,
     /// Number of bytes read, up to the end of a complete line.
     pub offset: u64,
-    /// Number of bytes at the transcript's beginning of which `head` is the hash.
+    /// Number of bytes at the beginning of the transcript that are hashed in `head`.
     pub head_bytes: u64,
-    /// A hash of the transcript's beginning. If another file has the same name, the hash differs and the file is read
-    /// from its beginning.
+    /// A hash of the beginning of the transcript. If another file has the same path, its hash differs, and the file is
+    /// read from its beginning.
     pub head: String,
 }
 
@@ -82,27 +83,27 @@ pub struct Watermark {
 pub struct SessionHeader {
     /// The version of the format.
     pub format: u32,
-    /// The session.
+    /// Id of the session.
     pub session: String,
-    /// The subagent, if it is a subagent's session.
+    /// Id of the subagent, if this is a subagent's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Whether its transcript was imported from a folder, so that all its turns count, regardless of where they were
-    /// recorded.
+    /// Whether the transcript was imported from a folder. All turns of such a session count, regardless of where they
+    /// were recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
     /// Hash of the ignored paths in effect when the session was read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ignored: String,
-    /// The number of this part of the session; 0 for the open one.
+    /// The number of this part of the session; 0 for the open part.
     #[serde(skip_serializing_if = "is_zero")]
     pub part: u32,
     /// Number of closed parts, in the header of the open part. Files with a higher number are remains of a killed run.
     #[serde(skip_serializing_if = "is_zero")]
     pub parts: u32,
-    /// Size of the open part.
+    /// State of the open part: its size, and the tasks of earlier parts.
     pub growth: Growth,
-    /// The transcripts from which it was read, by path.
+    /// The transcripts from which the session was read, sorted by path.
     pub sources: Vec<Watermark>,
 }
 
@@ -138,8 +139,8 @@ pub struct SessionFile {
     pub records: Vec<Record>,
 }
 
-/// A session in the archive, or a file there. For a session in a pack, length and time are those of its former file, so
-/// that packing affects neither its expiry nor whether it is read again.
+/// A session in the archive, or a file in the archive's folder. For a session in a pack, length and time are those of
+/// its former file, so that packing does not affect its expiry or whether it is read again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArchiveEntry {
     /// The name without the extension, which is unique in the archive.
@@ -168,7 +169,7 @@ pub struct Archive {
     known_packs: Arc<Mutex<KnownPacks>>,
 }
 
-/// Sessions that one step has written or assembled, for later steps of the same run.
+/// Sessions that one step of a run has written or assembled, so that later steps need not read them.
 #[derive(Debug, Default)]
 struct KeptSessions {
     /// Each session with the length of its records.
@@ -181,7 +182,7 @@ struct KeptSessions {
 enum KeptSession {
     /// Records, as they were written.
     Written(Arc<SessionFile>),
-    /// Turns, assembled for the ownership with this digest.
+    /// Turns, assembled for the set of owned records with this digest.
     Assembled(String, Vec<Session>),
 }
 
@@ -209,8 +210,8 @@ impl Archive {
         Ok(self.entries()?.into_iter().map(|entry| entry.name).collect())
     }
 
-    /// Returns the sessions: first those with separate files by name, then those of each pack together, because reading
-    /// from alternating packs would decompress them repeatedly.
+    /// Returns the sessions: first those with separate files, sorted by name, then those in packs, grouped by pack.
+    /// Reading from alternating packs would decompress each pack repeatedly.
     pub fn entries(&self) -> Result<Vec<ArchiveEntry>> {
         let mut entries = files_in(&self.folder, SUFFIX)?;
         let mut names: HashSet<String> = entries.iter().map(|entry| entry.name.clone()).collect();
@@ -278,7 +279,8 @@ impl Archive {
 
     /// Opens the text of a session in its file or pack; `None` if it is not stored. Also returns the path.
     fn open_text(&self, name: &str) -> Result<Option<(PathBuf, Box<dyn BufRead>)>> {
-        // Two attempts, because another process may move the session from one place to the other in between.
+        // A second attempt is made, because another process may move the session to the other place between the two
+        // checks.
         for _ in 0..2 {
             let path = self.path(name);
             if let Some(file) = open_file(&path)? {
@@ -300,7 +302,8 @@ impl Archive {
         Ok(self.load(name)?.map(Arc::new))
     }
 
-    /// Keeps an assembled session in place of its records, if these were kept. `owned` is the digest of its ownership.
+    /// Keeps an assembled session instead of its records, if the records are in memory. `owned` is the digest of the
+    /// records that the session owns.
     pub fn keep_assembled(&self, name: &str, owned: &str, sessions: Vec<Session>) {
         if let Some((kept, _)) = self.kept().sessions.get_mut(name) {
             *kept = KeptSession::Assembled(owned.to_owned(), sessions);
@@ -400,21 +403,21 @@ impl Archive {
         remove_if_there(&self.path(name))
     }
 
-    /// Moves the file of a damaged session (see [`is_damaged`]), or its pack, aside, so that the session can be read
-    /// again from its transcript. A file that was kept aside earlier stays, because it may contain more. Returns the
-    /// new path.
+    /// Moves the file of a damaged session (see [`is_damaged`]), or its pack, to a new name, so that the session can be
+    /// read again from its transcript. A file that was moved earlier is not replaced, because it may contain more.
+    /// Returns the new path.
     pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
         self.kept().remove(name);
         if self.path(name).exists() {
             return self.put_own_aside(name);
         }
-        // This writes the intact sessions to files, and keeps the damaged pack aside.
+        // This writes the intact sessions to files, and renames the damaged pack.
         self.take_out(name)?.ok_or_else(|| self.missing(name))
     }
 
     fn put_own_aside(&self, name: &str) -> Result<PathBuf> {
         let path = self.path(name);
-        // A part is read again together with its session.
+        // The whole session is read again, including this part.
         let (name, _) = parts::of_name(name);
         let aside = aside_path(&self.folder, &format!("{name}.jsonl"));
         fs::rename(&path, &aside).with_context(|| path.display().to_string())?;
@@ -433,8 +436,8 @@ impl Archive {
     }
 }
 
-/// Returns the name of a session's archive file. An id from outside is used as a file name only if it has plain
-/// characters, and is hashed otherwise.
+/// Returns the name of a session's archive file. An id is used as a file name only if it has plain characters;
+/// otherwise it is hashed, because ids are input from outside.
 pub fn file_name(session: &str, agent: Option<&str>) -> String {
     /// Maximum number of characters of an id that is used as a file name.
     const NAME_CHARS_MAX: usize = 64;
@@ -463,12 +466,12 @@ pub fn name_of(transcript: &TranscriptName) -> String {
     file_name(&transcript.session, transcript.agent.as_deref())
 }
 
-/// Returns the files of a folder with this extension, by name.
+/// Returns the files of a folder with this extension, sorted by name.
 fn files_in(folder: &Path, ending: &str) -> Result<Vec<ArchiveEntry>> {
     each_in(folder, ending)?.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// Returns the path of each file of a folder with this extension, and the file or the error of examining it.
+/// Returns the path of each file of a folder with this extension, and its entry or the error of reading its metadata.
 fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<ArchiveEntry>)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
@@ -481,7 +484,7 @@ fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<ArchiveEn
         let name = file.file_name();
         let Some(name) = name.to_str().and_then(|name| name.strip_suffix(ending)) else { continue };
         match ArchiveEntry::of(name.to_owned(), file.path()) {
-            // The file was packed or unpacked meanwhile.
+            // The file was packed or unpacked since the listing.
             Err(error) if is_gone(&error) => {}
             entry => files.push((file.path(), entry)),
         }
@@ -493,7 +496,7 @@ fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<ArchiveEn
     Ok(files)
 }
 
-/// Returns the first free path under which a damaged file can be kept aside.
+/// Returns the first unused path for a damaged file that is kept aside.
 fn aside_path(folder: &Path, name: &str) -> PathBuf {
     let numbered = (2..).map(|number: u32| format!("{name}.{number}{ASIDE}"));
     let names = std::iter::once(format!("{name}{ASIDE}")).chain(numbered);
@@ -517,7 +520,7 @@ fn open_file(path: &Path) -> Result<Option<File>> {
 fn read_header(reader: &mut impl BufRead) -> Result<SessionHeader> {
     let mut line = String::new();
     reader.take(HEADER_BYTES_MAX).read_line(&mut line)?;
-    // Checked before the other fields are parsed, because a later format may have other fields.
+    // The format is checked before the other fields are parsed, because a later format may have other fields.
     let FormatVersion { format } = serde_json::from_str(&line)?;
     if format > FORMAT {
         bail!(
@@ -534,8 +537,8 @@ struct FormatVersion {
     format: u32,
 }
 
-/// Error for an archived session that cannot be read although its file may be intact: the format is another one, or the
-/// disk has an error now.
+/// Error for an archived session that cannot be read, although its file may be intact: it has another format, or the
+/// disk returned an error.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session cannot be read", .0.display())]
 struct UnreadableSession(PathBuf);
@@ -568,7 +571,7 @@ pub fn is_damaged(error: &anyhow::Error) -> bool {
 
 /// Writes a file. Returns the length of its records in bytes.
 fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
-    // Without a time and a name in the header, equal turns result in equal bytes.
+    // The header of the compressed file has no time and no name, so that equal turns result in equal bytes.
     let gzip = GzBuilder::new().mtime(0).write(out, Compression::new(LEVEL));
     let mut gzip = io::BufWriter::with_capacity(PACKED_AT_ONCE, gzip);
     let format = file.header.needed_format(&file.records);
@@ -595,10 +598,10 @@ pub fn sync_folder(folder: &Path) {
     }
 }
 
-/// Makes a rename durable before the other copy is removed, because that copy must remain if the disk fails.
+/// Makes a rename durable before the other copy is removed, so that one copy remains if the disk fails.
 fn ensure_lasting(folder: &Path) -> Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // This file system does not support it.
+        // Some file systems do not support this.
         Err(error) if is_unsupported(&error) => Ok(()),
         synced => synced.with_context(|| folder.display().to_string()),
     }
@@ -672,7 +675,7 @@ mod tests {
         archive.store_and_keep(sample()).unwrap();
         archive.remove("s-1").unwrap();
         assert_eq!(read(&archive), None);
-        // Sessions for which there is no room are read from disk.
+        // Sessions are read from disk if there is no room in memory.
         let mut long = sample();
         long.records[0].what =
             RecordWhat::Text { message: String::new(), text: "x".repeat(KEPT_BYTES_MAX as usize) };

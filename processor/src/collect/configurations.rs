@@ -1,6 +1,5 @@
-//! Claude Code's configuration folders: a user may have several, for example one per account (`CLAUDE_CONFIG_DIR`).
-//! Each folder with which a sync ran is stored, so that the sessions of all accounts are read, regardless of the
-//! current one.
+//! Claude Code's configuration folders. A user may have several, for example one per account (`CLAUDE_CONFIG_DIR`).
+//! Each folder that was current during a sync is stored, so that later syncs read the sessions of all accounts.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +39,7 @@ pub fn remember(dirs: &UserDirs) -> Result<()> {
         return Ok(());
     }
     remembered.push(present);
-    // Of the missing folders, the oldest is removed first.
+    // If there are too many folders, the oldest missing one is removed first.
     while remembered.len() > FOLDERS_MAX {
         let gone = remembered.iter().position(|folder| !folder.is_dir()).unwrap_or(0);
         remembered.remove(gone);

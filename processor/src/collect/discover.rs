@@ -1,6 +1,6 @@
-//! Finds the transcripts of this project, which are those with a working directory in one of its working trees. The
-//! names of Claude Code's folders are ambiguous (`a_b`, `a-b` and `a.b` have the same one), so the records are read.
-//! The position and the result are stored for each file.
+//! Finds the transcripts of this project, which have a working directory in one of its working trees. The names of
+//! Claude Code's folders are ambiguous (`a_b`, `a-b` and `a.b` have the same one), so the records are read. The
+//! position and the result are stored for each file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::transcript::name::TranscriptName;
 pub struct Transcript {
     /// Its path.
     pub path: PathBuf,
-    /// The session and subagent, according to the path.
+    /// The session and the subagent, as named by the path.
     pub name: TranscriptName,
     /// The length in bytes.
     pub len: u64,
@@ -46,22 +46,22 @@ impl Transcript {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeenTranscript {
-    /// The inode. If it differs, the file is another one.
+    /// The inode. A different inode means that the path has another file.
     pub inode: u64,
-    /// Position up to which it was searched for working directories.
+    /// Position up to which the transcript was searched for working directories.
     pub looked: u64,
     /// Whether the transcript is this project's.
     pub ours: bool,
-    /// The working tree in which it was recorded, if another folder is at that path now.
+    /// The working tree in which the transcript was recorded, if another folder is now at that path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<PathBuf>,
-    /// The repository inside the project's tree in which it was recorded, if any.
+    /// A repository inside the project's tree, if the transcript was recorded there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inner: Option<PathBuf>,
-    /// Whether it was imported by `--from`.
+    /// Whether the transcript was imported by `--from`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
-    /// The session, if only the records name it.
+    /// The session named by the records, if the path does not name it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub session: String,
     /// The length when it was last archived, in bytes.
@@ -81,14 +81,13 @@ pub struct Discovery {
     pub newest_ns: Option<i128>,
     /// Folders and files that could not be read.
     pub unreadable: Vec<PathBuf>,
-    /// One line for each of them.
+    /// A warning for each account folder or transcript that could not be read.
     pub warnings: Vec<String>,
-    /// Sessions that were recorded here but are not learned from.
+    /// Sessions that were recorded in the project's folders but may be another project's. Nothing is learned from them.
     pub unclaimed: UnclaimedSessions,
 }
 
-/// Returns the transcripts of a project among all transcripts of Claude Code. This is fast, because content that was
-/// searched before is not searched again if `seen` is kept.
+/// Returns the transcripts of a project among all transcripts of Claude Code.
 pub fn transcripts(dirs: &UserDirs, tree: &Tree) -> Result<Discovery> {
     let territory = Territory::new(dirs, tree, &[]);
     ours(dirs, &territory, &mut BTreeMap::new(), &ClaimJudge::new(dirs, &territory))
@@ -106,7 +105,7 @@ pub fn ours(
         match transcripts_in(folder) {
             _ if !folder.is_dir() => {}
             Ok(found) => all.add(found),
-            // If the folder of another account is unreadable, that of the current account is still read.
+            // An error in the folder of another account does not prevent reading the folder of the current account.
             Err(error) if number > 0 => all.warnings.push(format!("{error:#}")),
             Err(error) => return Err(error),
         }
@@ -122,7 +121,7 @@ pub fn ours(
             memo = SeenTranscript { inode: transcript.inode, ..SeenTranscript::default() };
         }
         if !memo.ours && memo.looked < transcript.len {
-            // A transcript that disappeared or is unreadable now is searched by the next run.
+            // A transcript that is missing or unreadable now is searched by the next run.
             let looked = look(&transcript.path, territory, &mut memo);
             if looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
                 closed.push(transcript.path.clone());
@@ -136,7 +135,7 @@ pub fn ours(
         }
         seen.insert(transcript.path, memo);
     }
-    // Transcripts in a folder that cannot be read now are kept.
+    // Entries for transcripts in a folder that cannot be read now are kept.
     let hidden = |path: &Path| all.unreadable.iter().any(|folder| path.starts_with(folder));
     seen.extend(before.into_iter().filter(|(path, memo)| memo.from_folder || hidden(path)));
     all.warnings.extend(unreadable_warning(&closed));
@@ -160,7 +159,8 @@ fn unreadable_warning(closed: &[PathBuf]) -> Option<String> {
     ))
 }
 
-/// Returns whether a transcript is the project's. Counts a transcript that was recorded here but is not.
+/// Returns whether a transcript is the project's. If it was recorded in the project's folders and may be another
+/// project's, it is added to `unclaimed`.
 fn is_taken(
     transcript: &Transcript,
     memo: &SeenTranscript,
@@ -203,7 +203,7 @@ impl Discovery {
     }
 }
 
-/// Searches the new part of a transcript until it finds a working directory of this project.
+/// Searches the new part of a transcript for a working directory of this project, up to the first one.
 fn look(path: &Path, territory: &Territory, memo: &mut SeenTranscript) -> io::Result<()> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(memo.looked))?;
@@ -211,7 +211,7 @@ fn look(path: &Path, territory: &Territory, memo: &mut SeenTranscript) -> io::Re
     let from = memo.looked;
     let mut last = String::new();
     while let Some(line) = lines.next_whole()? {
-        // Most lines have the same working directory as the line before.
+        // Most lines have the same working directory as the previous line.
         if let Some(found) = crate::transcript::place(line).filter(|found| found.cwd != last) {
             let claim = territory.claim(&found.cwd);
             if claim != TerritoryClaim::Others && memo.session.is_empty() {
@@ -258,7 +258,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the longest folder that contains all of these; `None` if there is none. Used for transcripts that were
+/// Returns the deepest folder that contains all of these; `None` if there is none. It is used for transcripts that were
 /// recorded on another machine.
 pub fn common_root<'a>(cwds: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut common: Option<Vec<&str>> = None;

@@ -1,5 +1,6 @@
-//! Sessions without turns: removed because of their age, or lost with their archive file after Claude Code deleted the
-//! transcript. Their drafts are kept, and for expired sessions the watermarks of their transcripts as well.
+//! Sessions without turns: their records were removed because of their age, or lost with the archive file after Claude
+//! Code had deleted the transcript. Their drafts are kept. For expired sessions, the watermarks of the transcripts are
+//! kept as well.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub struct Remains {
     pub lost: bool,
 }
 
-/// Name extensions of the files: for expired sessions, and for lost ones.
+/// Name extensions of the files: for expired sessions, and for lost sessions.
 const ENDINGS: [&str; 2] = [".json", ".lost"];
 
 impl Remains {

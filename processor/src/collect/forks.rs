@@ -1,9 +1,9 @@
-//! Assigns each record to a session. Forks, and resumes in older versions of Claude Code, copy the records of another
+//! Assigns each record to one session. Forks, and resumes in older versions of Claude Code, copy the records of another
 //! session into a new file, but each record must count only once.
 //!
-//! The owner does not depend on the order in which transcripts were read: among the sessions that contain a record, it
-//! is the one whose own part begins first. A session that was copied completely has no own part and precedes all
-//! others.
+//! The owner of a record does not depend on the order in which transcripts were read: among the sessions that contain
+//! the record, the owner is the one whose first record of its own is the earliest. A session that was copied completely
+//! has no record of its own and precedes all others.
 
 mod holders;
 mod key_file;
@@ -207,7 +207,7 @@ impl Ownership {
     }
 }
 
-/// Returns a hash of the keys of a session that another one owns.
+/// Returns a hash of those keys of a session that other sessions own; empty if there are none.
 fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
     let foreign = |key: &&RecordKey| owners.get(&key.hash).is_some_and(|&owner| owner != place);
     let mut hasher = blake3::Hasher::new();

@@ -11,7 +11,7 @@ use crate::transcript::session::Input;
 /// Maximum number of globs in a settings file.
 const GLOBS_MAX: usize = 500;
 
-/// Maximum total size of the compiled globs in bytes. Each has about 30 KiB.
+/// Maximum total size of the compiled globs in bytes. One glob has about 30 KiB.
 const COMPILED_BYTES_MAX: usize = 16 << 20;
 
 /// The files whose content is never archived.
@@ -23,12 +23,12 @@ pub struct Ignore {
 }
 
 impl Ignore {
-    /// Compiles globs, which are relative to the root. `*` and `?` match within a folder, and `**` matches across
-    /// folders. A glob that names a folder covers its whole content. A glob that cannot be parsed is matched literally.
+    /// Compiles globs relative to the root. `*` and `?` match within a folder, and `**` matches across folders. A glob
+    /// that names a folder covers its whole content. A glob that cannot be parsed is matched literally.
     ///
     /// # Errors
-    /// If there are too many, or they are too long to be compiled: continuing would archive data that a person
-    /// excluded.
+    /// If there are too many globs, or if they are too long to be compiled. Collecting must then stop, because it would
+    /// archive content that a person excluded.
     pub fn new(globs: &[String]) -> Result<Self> {
         let patterns: Vec<String> =
             globs.iter().filter(|glob| !glob.trim().is_empty()).map(|glob| pattern(glob)).collect();
@@ -58,7 +58,7 @@ impl Ignore {
         self.globs.as_ref().is_some_and(|globs| globs.is_match(path.trim_start_matches("./")))
     }
 
-    /// Empties the calls about ignored paths, and their results.
+    /// Removes the input and output of calls about ignored paths.
     pub fn screen(&self, records: &mut [Record]) {
         if self.globs.is_none() {
             return;
@@ -70,7 +70,7 @@ impl Ignore {
                     *what = Input::Unknown;
                     calls.insert(id.clone());
                 }
-                // An earlier run emptied this call, and its result may follow only now.
+                // An earlier run removed the input of this call, and its result may be among these records.
                 RecordWhat::Call { id, what: Input::Unknown, .. } => {
                     calls.insert(id.clone());
                 }

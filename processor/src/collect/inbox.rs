@@ -13,14 +13,14 @@ use memory_store::settings::Settings;
 
 use crate::private_files::write_json;
 
-/// Size in bytes above which the inbox is emptied once all notes are processed.
+/// Size in bytes above which the inbox is emptied after all notes are processed.
 const INBOX_BYTES_MAX: u64 = 1 << 20;
 
-/// Minimum number of milliseconds after which the time of a run is recorded even if nothing else changed.
+/// Minimum number of milliseconds between two records of the time of a run if nothing else changed.
 const RUN_NOTED_MS: i64 = 60_000;
 
-/// Records that a successful run processed the first `taken` bytes of the inbox. Writes nothing if this is recorded
-/// already.
+/// Records that a successful run processed the first `taken` bytes of the inbox. Writes nothing if the same is recorded
+/// already and the last run was less than `RUN_NOTED_MS` ago.
 pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp) -> Result<()> {
     let path = &state.progress;
     let before = Progress::read(path);
@@ -57,8 +57,8 @@ pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
     )
 }
 
-/// Empties the inbox unless notes were added meanwhile. The stored offset is reset first, so that new notes do not
-/// count as processed. If a run is killed in between, the same notes are processed again, which is harmless.
+/// Empties the inbox unless hooks added notes since. The stored offset is reset first, so that new notes do not count
+/// as processed. If a run is killed between the two steps, the same notes are processed again, which is harmless.
 fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     let inbox = &state.inbox;
     let file = fs::OpenOptions::new()

@@ -1,13 +1,13 @@
-//! Processes sessions in their order, several at a time.
+//! Processes items in parallel, but begins them in their order.
 //!
-//! Sessions are sorted newest first. Rayon's `par_iter` splits a list in halves and starts with both at the same time.
-//! Here, each free thread takes the next item instead.
+//! Sessions are sorted newest first. Rayon's `par_iter` splits a list in halves and begins both at the same time. Here,
+//! each free thread processes the next item instead.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// Applies `work` to all items, starting with the first ones. The results are in the order of the items.
+/// Applies `work` to all items in parallel, beginning with the first items. The results are in the order of the items.
 pub fn in_order<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take = |_| {
@@ -44,7 +44,7 @@ mod tests {
                 })
             });
             assert_eq!(results, items.iter().map(|item| item * 2).collect::<Vec<_>>());
-            // Each thread may be delayed between taking an item and recording it.
+            // With several threads, a thread may be delayed between choosing an item and recording it.
             for (at, item) in begun.into_inner().unwrap().into_iter().enumerate() {
                 assert!(threads > 1 || at == item, "{at} {item}");
             }

@@ -20,16 +20,16 @@ pub struct Purged {
     pub sessions: BTreeSet<String>,
     /// Time before which all records were purged.
     pub before: Option<Timestamp>,
-    /// Purged records of which other sessions contain copies, by a hash of their uuid.
+    /// Hashes of the uuids of purged records. Other sessions may contain copies of these records.
     pub records: BTreeSet<String>,
-    /// Memories that remained although they contained some purged text word for word, by their id, with a hash of their
+    /// Memories that were kept although they contain purged text word for word: the id of each, with a hash of its
     /// text.
     pub said: BTreeMap<String, String>,
 }
 
 impl Purged {
-    /// Reads the list of a project, or its copy. An intact list is essential, because without it all purged data would
-    /// be read again.
+    /// Reads the list of a project, or its copy if the list is damaged. Without a list, all purged data would be read
+    /// again.
     ///
     /// # Errors
     /// If the list is damaged and there is no intact copy.

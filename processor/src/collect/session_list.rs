@@ -1,5 +1,5 @@
-//! The list of a project's sessions for other programs, from session records: time, branch, request, results, and
-//! changed files.
+//! The list of a project's sessions for `throughline-mcp`, made from session records: time, branch, request, results,
+//! and changed files.
 
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
@@ -9,18 +9,18 @@ use crate::extract::session_record::SessionRecord;
 use crate::session_records;
 use crate::transcript::Speaker;
 
-/// Maximum number of sessions in the list; the latest are used.
+/// Maximum number of sessions in the list. The latest are kept.
 const SESSIONS_MAX: usize = 2_000;
-/// Maximum number of files per session; those changed last are used.
+/// Maximum number of files per session. The last changed are kept.
 const FILES_MAX: usize = 50;
-/// Maximum number of results per session; the last ones are used.
+/// Maximum number of results per session. The last are kept.
 const DONE_MAX: usize = 10;
 
 /// One session, with the fields that `throughline-mcp` reads.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct ListedSession {
     session: String,
-    /// Who gave its prompts, if not a person.
+    /// Speaker of the prompts; omitted for a person.
     #[serde(skip_serializing_if = "Speaker::is_person")]
     speaker: Speaker,
     first: Timestamp,
@@ -32,7 +32,7 @@ pub struct ListedSession {
     files: Vec<String>,
 }
 
-/// Returns the sessions of a project, the latest first. Subagents are part of their session and not listed separately.
+/// Returns the sessions of a project, the latest first. Subagents are part of their session and have no separate entry.
 pub fn sessions(home: &ProjectDir) -> Vec<ListedSession> {
     let records = session_records::read(home).into_iter();
     records

@@ -18,28 +18,29 @@ pub struct Territory {
     dirs: UserDirs,
     tree: Tree,
     roots: Vec<PathBuf>,
-    /// Other spellings of roots: paths through links, and paths with letters composed differently.
+    /// Other spellings of roots: paths through links, and paths with a different Unicode composition of letters.
     aliases: Arc<Mutex<BTreeSet<PathBuf>>>,
-    /// Cached claims to working directories, because sessions have few different ones.
+    /// Cache of the claims to working directories. Sessions have few different ones.
     claims: Arc<Mutex<HashMap<String, TerritoryClaim>>>,
 }
 
-/// Claim of a project to a recorded working directory.
+/// Result of the check to which project a recorded working directory belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerritoryClaim {
-    /// It is in the working tree with this root.
+    /// The directory is in the project's working tree with this root.
     Ours(PathBuf),
-    /// It is at the path of a former working tree with this root, where another folder is now.
+    /// The directory is at the path of a former working tree with this root, where another folder is now.
     Replaced(PathBuf),
-    /// It is in the repository with this root, which is inside the project's tree but not part of the project.
+    /// The directory is in the repository with this root. The repository is inside the project's tree but not part of
+    /// the project.
     Inner(PathBuf),
-    /// It is not in the project's territory.
+    /// The directory is not in the project's territory.
     Others,
 }
 
 impl Territory {
-    /// Collects the roots of the project's working trees: those in its record, those that git lists now, and the
-    /// `known` ones of earlier runs.
+    /// Collects the roots of the project's working trees: the roots in the project's record, the roots that git lists
+    /// now, and the roots in `known` from earlier runs.
     pub fn new(dirs: &UserDirs, tree: &Tree, known: &[PathBuf]) -> Self {
         let identity = Identity::read(&dirs.project(tree.project)).ok().flatten();
         let recorded =
@@ -64,7 +65,7 @@ impl Territory {
         roots
     }
 
-    /// Returns the roots in the form that extraction uses.
+    /// Returns the roots as strings, as extraction needs them.
     pub fn folders(&self) -> impl Iterator<Item = String> {
         self.roots().into_iter().filter_map(|root| root.into_os_string().into_string().ok())
     }
@@ -74,8 +75,8 @@ impl Territory {
         &self.tree
     }
 
-    /// Returns the root of the working tree that contains a recorded working directory; `None` if it is not the
-    /// project's.
+    /// Returns the root of the working tree that contains a recorded working directory; `None` if the directory is not
+    /// the project's.
     pub fn root_of(&self, cwd: &str) -> Option<PathBuf> {
         match self.claim(cwd) {
             TerritoryClaim::Ours(root) | TerritoryClaim::Replaced(root) => Some(root),
@@ -155,15 +156,15 @@ impl Territory {
         }
     }
 
-    /// Returns whether a turn of one of the project's sessions is the project's. A session may move through several
-    /// projects, and a turn belongs to the project in which it began. If a session enters a repository inside the
-    /// project that is not a separate project, it stays in the project.
+    /// Returns whether a turn belongs to this project. A session may move through several projects, and a turn belongs
+    /// to the project in which it began. A repository inside the project that is not a separate project counts as the
+    /// project.
     pub fn is_ours(&self, turn: &Turn) -> bool {
         turn.cwd.is_empty() || !matches!(self.claim(&turn.cwd), TerritoryClaim::Others)
     }
 }
 
-/// Returns a path with its existing part resolved; `None` if it contains no links.
+/// Returns a path with links in its existing part resolved; `None` if it contains no links.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let (there, real) =
         path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)))?;
@@ -172,13 +173,13 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     (real != path).then_some(real)
 }
 
-/// Returns a path with composed letters; `None` if there is nothing to compose.
+/// Returns a path with its letters in composed form (Unicode NFC); `None` if the path is ASCII.
 fn composed(path: &Path) -> Option<PathBuf> {
     let text = path.to_str()?;
     (!text.is_ascii()).then(|| PathBuf::from(text.nfc().collect::<String>()))
 }
 
-/// Returns the root of the repository that contains a folder, if it is below the root of a working tree.
+/// Returns the root of the repository that contains a folder; `None` if there is none below `root`.
 fn inner_repository(folder: &Path, root: &Path) -> Option<PathBuf> {
     let mut folders = folder.ancestors().take_while(|folder| *folder != root);
     folders.find(|folder| git_dirs::is_root(folder)).map(Path::to_owned)

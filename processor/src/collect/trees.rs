@@ -10,7 +10,7 @@ use memory_store::layout::{Place, Tree, UserDirs};
 
 use crate::git;
 
-/// Checks the working trees of a project that no longer match the state that a person trusted, before any of their
+/// Checks the trust in those working trees of a project that changed since a person trusted them, before any of their
 /// files is read, and repairs the project's record. Returns a description of the repairs, if any.
 pub fn review(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
     let mended = identity::mend(dirs, project)?;

@@ -1,6 +1,6 @@
-//! Sessions that were recorded at a project's path but may not belong to it: sessions of another project that was there
-//! before, of a folder that no longer exists, or of a repository inside. They are listed, but nothing is learned from
-//! them until the user decides.
+//! Sessions that were recorded at a project's path but may belong to another project: to one that was at the path
+//! before, to a folder that no longer exists, or to a repository inside the project. They are listed, but nothing is
+//! learned from them until the user decides.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -22,12 +22,12 @@ use crate::transcript::SOURCE;
 
 /// Number of bytes at a transcript's end that are searched for the time of the last record.
 const TAIL_BYTES_MAX: u64 = 64 << 10;
-/// Number of characters of a project's id that are shown.
+/// Number of characters of a project's id in messages.
 const ID_CHARS: usize = 12;
-/// Maximum number of repositories inside the tree that are named.
+/// Maximum number of inner repositories that a message names.
 const NAMED_MAX: usize = 3;
 
-/// Decision about a transcript that was recorded here.
+/// Decision about a transcript that was recorded in the project's folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimVerdict {
     /// The transcript belongs to the project.
@@ -38,7 +38,7 @@ pub enum ClaimVerdict {
     Name(UnclaimedReason),
 }
 
-/// Reason why this is uncertain.
+/// Reason why the user must decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnclaimedReason {
     /// Another project was at this path and has the session in its history.
@@ -47,7 +47,7 @@ pub enum UnclaimedReason {
     Older(Timestamp),
 }
 
-/// Data for decisions about transcripts.
+/// Data for decisions about transcripts. Histories are read only when an uncertain transcript needs them.
 pub struct ClaimJudge<'a> {
     dirs: &'a UserDirs,
     territory: &'a Territory,
@@ -63,7 +63,7 @@ pub struct ClaimJudge<'a> {
 }
 
 impl<'a> ClaimJudge<'a> {
-    /// Prepares decisions. Nothing is read until a transcript is uncertain.
+    /// Prepares decisions, without reading any history.
     pub fn new(dirs: &'a UserDirs, territory: &'a Territory) -> Self {
         let project = dirs.project(territory.tree().project);
         let identity = Identity::read(&project).ok().flatten();
@@ -78,11 +78,11 @@ impl<'a> ClaimJudge<'a> {
         }
     }
 
-    /// Decides about a transcript in the project's territory that was not read yet. `name` is the name of its session
-    /// in an archive.
+    /// Decides about a transcript in the project's territory that was not read before. `name` is the name of its
+    /// session in the archive.
     pub fn judge(&self, transcript: &Transcript, name: &str) -> ClaimVerdict {
         let modified = transcript.modified();
-        // A transcript that was written after the project was set up belongs to the project's folder.
+        // A transcript that was written after the project was set up belongs to the project.
         let is_later = self.created.is_some_and(|created| modified >= created);
         if is_later || self.known().contains(name) {
             return ClaimVerdict::Take;
@@ -105,7 +105,7 @@ impl<'a> ClaimJudge<'a> {
     fn older(&self, transcript: &Transcript) -> Option<UnclaimedReason> {
         let root = &self.territory.tree().main_root;
         let began = (*self.began.get_or_init(|| git::began(root)))?;
-        // If the folder is older than the session, only its repository was created later.
+        // If the folder is older than the session, only the repository was created later.
         let is_older = last_active(transcript) < began
             && (born_ms(root).is_none() || self.is_older_than(transcript, root));
         is_older.then_some(UnclaimedReason::Older(began))
@@ -137,7 +137,7 @@ pub(crate) fn known_sessions(dirs: &UserDirs, project: ProjectId) -> HashSet<Str
     archived.into_iter().chain(Expired::open(&home).names()).collect()
 }
 
-/// Returns the time when a session was last active: that of its last record, or else that of the file.
+/// Returns the time of the last record of a transcript, or else the time of the file.
 pub(crate) fn last_active(transcript: &Transcript) -> Timestamp {
     last_recorded(&transcript.path).ok().flatten().unwrap_or_else(|| transcript.modified())
 }
@@ -151,7 +151,7 @@ fn last_recorded(path: &Path) -> io::Result<Option<Timestamp>> {
     Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| SOURCE.time(line)))
 }
 
-/// Sessions that were recorded at a project's path but are not learned from.
+/// Sessions that were recorded at a project's path but from which nothing is learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnclaimedSessions {
     /// Number of sessions of other projects, by project.

@@ -1,5 +1,5 @@
-//! A walk through folders of transcripts. Links are followed, because users move histories to other disks or share them
-//! with dotfiles. Each folder and file counts once, so that loops end.
+//! Scan of folders for transcripts. Links are followed, because users move histories to other disks or share them with
+//! dotfiles. Each folder and file is read only once, so that loops end.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, Metadata};
@@ -15,14 +15,14 @@ use crate::private_files::modified_ns;
 use crate::transcript::SOURCE;
 use crate::transcript::name::TranscriptName;
 
-/// Maximum number of transcripts. A year of heavy use has some ten thousand.
+/// Maximum number of transcripts. A year of heavy use produces about ten thousand.
 const TRANSCRIPTS_MAX: usize = 200_000;
 
 /// Maximum depth of folders below `projects` that are read.
 const DEPTH_MAX: usize = 8;
 
-/// Maximum number of files and folders without transcripts that are read through one link. If there are more, the link
-/// leads to other data.
+/// Maximum number of other files and folders that are read through one link. If there are more, the link probably leads
+/// to unrelated data.
 const BEHIND_LINK_MAX: usize = 20_000;
 
 /// Returns all transcripts below `folder`. Unreadable entries are skipped.
@@ -43,19 +43,19 @@ struct FolderLink {
     depth: usize,
 }
 
-/// State of a walk.
+/// State of a scan.
 #[derive(Default)]
 struct TranscriptWalk {
     found: Discovery,
-    /// Folders and files found so far, by device and inode.
+    /// Folders and files that were found so far, by device and inode.
     met: HashSet<(u64, u64)>,
-    /// Links, which are followed after everything else, so that a file is found first by its path without links.
+    /// Links to folders. They are followed last, so that a file is found first by its path without links.
     links: VecDeque<FolderLink>,
 }
 
 impl TranscriptWalk {
-    /// Walks through a folder and the folders below it. `left` counts down the number of entries that may still be read
-    /// through a link.
+    /// Scans a folder and the folders below it. `left` is the number of entries that may still be read through a link;
+    /// `None` outside of links.
     fn enter(
         &mut self,
         folder: PathBuf,
@@ -129,8 +129,9 @@ impl TranscriptWalk {
         self.found.transcripts.push(Transcript { path, name, len, inode, modified_ns });
     }
 
-    /// Reports an unreadable folder, unless it no longer exists, because a session may end and be removed meanwhile.
-    /// Folders behind a link are not reported, because they may belong to others.
+    /// Adds an unreadable folder to the warnings. A folder that no longer exists is not reported, because a session may
+    /// end and be removed during the scan. Folders behind a link are not reported, because they may belong to other
+    /// users.
     fn miss(&mut self, folder: PathBuf, error: &io::Error, is_behind_link: bool) {
         if error.kind() == io::ErrorKind::NotFound || is_behind_link {
             return;

@@ -1,4 +1,4 @@
-//! The whole text of one turn, for readers of a session. The index contains only the first kilobytes.
+//! The whole text of one turn, for detailed reading of a session. The index contains only the first kilobytes.
 
 use std::fmt::Write as _;
 
@@ -11,13 +11,13 @@ use crate::transcript::parts;
 use crate::transcript::session::{Call, Input, PromptBy, StepKind, Turn};
 use crate::transcript::{Assembly, assemble};
 
-/// Maximum number of bytes of a turn that are returned.
+/// Maximum number of bytes of a turn in the result.
 const TURN_BYTES_MAX: usize = 256 << 10;
-/// Maximum size in bytes of one command, and of the end of its output if it failed.
+/// Maximum size in bytes of one command, and of the end of its output if the command failed.
 const COMMAND_BYTES_MAX: usize = 600;
 
-/// Returns the turn of a session that began at this time, with prompt, texts, commands and edits in their order. `None`
-/// if the archive has no such turn.
+/// Returns the turn of a session that began at `at`, with prompt, texts, commands and edits in their order; `None` if
+/// the archive has no such turn.
 pub fn text(home: &ProjectDir, session: &str, at: Timestamp) -> Result<Option<String>> {
     let archive = Archive::open(home);
     let name = file_name(session, None);

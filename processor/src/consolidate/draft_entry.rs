@@ -32,15 +32,15 @@ impl DraftEntry {
         }
     }
 
-    /// Returns whether the words of a later equal entry are used. They are not used if the later entry is less
-    /// important or much shorter.
+    /// Returns whether the words of the later equal entry `other` replace those of this entry. They do not if `other`
+    /// is less important or much shorter.
     pub fn is_retold_by(&self, other: &Self) -> bool {
         let importance = |draft: &Draft| draft.importance.unwrap_or_default();
         let leaves_out = (other.text().len() as f32) < RETOLD_SHARE * self.text().len() as f32;
         importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) && !leaves_out
     }
 
-    /// Merges an equal entry. If `retells` is true, that entry's words are used.
+    /// Merges an equal entry. If `retells` is true, the words of `other` are used.
     pub fn unite(&mut self, other: Self, retells: bool) {
         if retells {
             self.draft.title.clone_from(&other.draft.title);
@@ -94,10 +94,10 @@ impl DraftEntry {
     }
 }
 
-/// Minimum length of later words, as a fraction of the earlier text. Shorter words omit something.
+/// Minimum length of the later text as a fraction of the earlier text. A shorter text probably omits something.
 const RETOLD_SHARE: f32 = 0.9;
 
-/// Maximum difference by which the importance of the later words may be lower.
+/// Maximum amount by which the importance of the later entry may be lower.
 const RETOLD_SLACK: f32 = 0.1;
 
 /// Increase of a draft's worth if another session repeats it.
@@ -106,7 +106,7 @@ const REPEAT_GAIN: f32 = 0.5;
 /// Maximum confidence, which is below certainty.
 const CONFIDENCE_MAX: f32 = 0.95;
 
-/// Fraction of a repetition's confidence that counts, because the same mistake can be made twice.
+/// Fraction of a repetition's confidence that counts, because both sessions may have made the same mistake.
 const REPEAT_SHARE: f32 = 0.5;
 
 /// Maximum numbers of items in a merged memory.

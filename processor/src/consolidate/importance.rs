@@ -1,30 +1,30 @@
-//! Importance: selects the drafts of a model, and assigns the confidence of their memories.
+//! Importance: selects the drafts of a model, and computes the confidence of their memories.
 
 use super::draft_entry::DraftEntry;
 
-/// Importance, after calibration, below which a draft is dropped.
+/// Minimum importance of a draft after calibration.
 const IMPORTANCE_MIN: f32 = 0.4;
 /// Typical median of a model's importance values in a project. Values of other models are shifted to it.
 const MEDIAN: f32 = 0.6;
 /// Minimum number of drafts for estimating a model's scale.
 const CALIBRATED_MIN: usize = 20;
-/// Step size of the shift, so that a new session seldom changes all files.
+/// Steps in which the scale is shifted. They are coarse, so that a new session seldom changes all files.
 const SHIFT_STEP: f32 = 0.05;
-/// Reduction for a draft that is useful only for its session's task.
+/// Reduction of importance for a draft that is useful only for its session's task.
 const PASSING_LOSS: f32 = 0.15;
-/// Increase for a draft that another session repeats.
+/// Increase of importance for a draft that another session repeats.
 const REPEAT_GAIN: f32 = 0.1;
-/// Maximum number of a project's memories for one window. The limit grows with the square root, so four times the work
-/// allows twice as many.
+/// Maximum number of a project's memories for one window. The limit grows with the square root of the number of
+/// windows: with four times as many windows it is twice as high.
 const ROOM: f32 = 14.0;
-/// Intercept and slope of the logistic function by which confidence is computed. Confidence is the chance that a reader
-/// calls a memory useful; the intercept is for an importance of [`MEDIAN`]. The values were fitted to verdicts of four
-/// readers on one project (`scripts/fit-confidence`). Four other readers on two projects gave (.32, 4): they called
-/// more memories useful, but in the same order.
+/// Intercept and slope of the logistic function that computes the confidence. Confidence is the probability that a
+/// reader rates a memory as useful; the intercept is for an importance of [`MEDIAN`]. The values were fitted to ratings
+/// by four readers of one project (`scripts/fit-confidence`). Ratings by four other readers of two projects gave (.32,
+/// 4): these readers rated more memories as useful, but in the same order.
 const USEFUL: (f32, f32) = (-0.3, 7.5);
 
-/// Returns the entries by a model that are worth keeping, with their confidence. `windows` is the amount of work from
-/// which they were derived.
+/// Returns the entries by a model that are worth keeping, with their confidence. `windows` is the number of windows
+/// from which they were derived.
 pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
     let shift = shift(&entries);
     let calibrated = |entry: &DraftEntry| -> f32 {
@@ -67,7 +67,7 @@ pub fn room(windows: usize) -> usize {
     (ROOM * (windows.max(1) as f32).sqrt()).round() as usize
 }
 
-/// Returns the difference between a model's median and the typical one, rounded to steps.
+/// Returns the difference between the median of a model's importance values and the typical one, rounded to steps.
 fn shift(entries: &[DraftEntry]) -> f32 {
     let mut given: Vec<f32> = entries.iter().filter_map(|entry| entry.draft.importance).collect();
     if given.len() < CALIBRATED_MIN {

@@ -1,7 +1,7 @@
 //! Consolidation: from all drafts of a project to its memories.
 //!
-//! Consolidation is a pure function of the complete set of drafts. It sorts them first, so the result does not depend
-//! on the order in which sessions were processed, nor on the number of runs.
+//! Consolidation is a pure function of the complete set of drafts. It first sorts the drafts, so the result depends
+//! neither on the order in which sessions were processed nor on the number of runs.
 
 mod distinct;
 mod draft_entry;
@@ -27,15 +27,16 @@ pub use relation::{DraftRelation, Relations};
 /// Drafts mined from one session; those of its subagents may be included or separate.
 #[derive(Clone, Debug, Default)]
 pub struct Mined {
-    /// The session.
+    /// Id of the session.
     pub session: String,
-    /// Number of windows in questions to a model; 0 without a model.
+    /// Number of windows about which a model was asked; 0 without a model.
     pub windows: usize,
-    /// Drafts that were found in it.
+    /// Drafts of the session.
     pub drafts: Vec<Draft>,
 }
 
-/// Returns the drafts of a project that count, without duplicates, ordered by time.
+/// Returns the drafts of a project without duplicates, ordered by time. Drafts of kinds that the settings exclude are
+/// omitted.
 pub fn ordered<'a>(mined: &'a [Mined], settings: &Settings) -> Vec<&'a Draft> {
     let mut drafts: Vec<&Draft> = mined.iter().flat_map(|mined| &mined.drafts).collect();
     if !settings.kinds.is_empty() {
@@ -46,8 +47,8 @@ pub fn ordered<'a>(mined: &'a [Mined], settings: &Settings) -> Vec<&'a Draft> {
     drafts
 }
 
-/// Returns the memories derived from all drafts of a project, ordered by time. `relations` are a model's answers about
-/// drafts.
+/// Returns the memories derived from all drafts of a project, ordered by time. `relations` are the relations of drafts
+/// according to a model.
 pub fn consolidate(
     project: ProjectId,
     mined: &[Mined],
@@ -71,7 +72,7 @@ pub fn consolidate(
     memories(project, entries)
 }
 
-/// Returns the key by which drafts are sorted, so that their original order does not matter.
+/// Returns the sort key of a draft. It is unique, so the result does not depend on the previous order.
 fn order(draft: &Draft) -> (i64, &str, &str, Kind, u32, &str) {
     let first = draft.turns.first().map_or("", String::as_str);
     (
@@ -110,7 +111,7 @@ fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
         occurred: Some(draft.occurred),
         valid_from: None,
         valid_until: None,
-        // Two digits, because rules are not more precise and files show no more.
+        // Two digits: confidence is not more precise, and files contain only two.
         confidence: (draft.confidence * 100.0).round() / 100.0,
         source: Source {
             session: Some(draft.session),

@@ -1,7 +1,8 @@
-//! Neighbours: the drafts of a session together with similar earlier drafts, in portions for questions to a model.
+//! Neighbours: the drafts of a session together with similar earlier drafts, grouped in portions for questions to a
+//! model.
 //!
-//! Sessions are processed in the order of time, and each is compared only with earlier ones. Therefore a portion does
-//! not change when later sessions are added, and a model is asked about it only once.
+//! Sessions are processed in the order of time, and each is compared only with earlier ones. Therefore later sessions
+//! do not change a portion, and each portion is sent to a model only once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -20,10 +21,10 @@ pub const NEW_MAX: usize = 8;
 pub const EARLIER_MAX: usize = 16;
 /// Maximum number of neighbours of one draft.
 pub const NEAR_MAX: usize = 6;
-/// Minimum likeness between a draft and a commit in a question. It is lower than for two drafts, because a commit
-/// message describes the work and a draft its lesson.
+/// Minimum likeness between a draft and a commit in a question, relative to the minimum for two drafts. It is lower,
+/// because a commit message describes the work and a draft the lesson from it.
 const COMMIT_LIKENESS_MIN: f32 = 0.8;
-/// Maximum number of earlier drafts that are compared; the latest ones are used.
+/// Maximum number of earlier drafts that are compared. The latest are used.
 const COMPARED_MAX: usize = 4_000;
 
 /// A draft or a commit, prepared for comparison.
@@ -58,10 +59,10 @@ impl<'a> ComparedText<'a> {
         Self { session, at, words, title, vector: embed(&text) }
     }
 
-    /// Returns the likeness of two texts with a given number of common words. It is above 1 for neighbours.
+    /// Returns the likeness of two texts with `shared` common words. Values of at least 1 mean neighbours.
     fn likeness(&self, other: &Self, shared: usize) -> f32 {
         let words = self.words.overlap_of(&other.words, || shared) / WORDS_MIN;
-        // Words that the titles share are a subset of the words that the texts share.
+        // The common words of the titles are included in the common words of the texts.
         let words = if shared < SHARE_WORDS_MIN {
             words
         } else {
@@ -77,16 +78,16 @@ impl<'a> ComparedText<'a> {
 /// Drafts of one question, by their indexes in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Portion {
-    /// Drafts of one session.
+    /// Drafts of the session.
     pub new: Vec<usize>,
-    /// Earlier drafts near them.
+    /// Earlier drafts similar to these.
     pub earlier: Vec<usize>,
     /// Pairs of neighbours. Relations between other pairs are rejected.
     pub near: BTreeSet<(usize, usize)>,
 }
 
-/// Cuts drafts, which are ordered by time, into portions. A draft without neighbours is in no portion. `most` contains
-/// the maximum numbers of new and of earlier drafts in a portion.
+/// Groups drafts into portions. The drafts must be ordered by time. A draft without neighbours is in no portion. `most`
+/// contains the maximum numbers of new and of earlier drafts in a portion.
 pub fn portions(noted: &[ComparedText<'_>], most: (usize, usize)) -> Vec<Portion> {
     let nearest = nearest(noted);
     let mut portions = Vec::new();
@@ -155,8 +156,8 @@ fn nearest(noted: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     starts.par_iter().enumerate().map(neighbours).collect()
 }
 
-/// Returns the indexes of the drafts with each word. This finds drafts with common words faster than comparing the
-/// words of all pairs.
+/// Returns, for each word, the indexes of the drafts that contain it. With this index, drafts with common words are
+/// found without comparing all pairs.
 fn places(noted: &[ComparedText<'_>]) -> HashMap<u64, Vec<usize>> {
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, one) in noted.iter().enumerate() {

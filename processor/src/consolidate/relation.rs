@@ -1,6 +1,6 @@
-//! Relations between drafts: same, contained in another, replaced, finished, contradicting, or overtaken by a commit. A
-//! model determines them (see `llm/relations.rs`, `llm/overtaken.rs`); pairs that it has not examined are left to the
-//! rules of `same` and `supersede`.
+//! Relations between drafts: the same content, content included in another draft, replacement, completion,
+//! contradiction, or invalidation by a commit. A model determines the relations (see `llm/relations.rs` and
+//! `llm/overtaken.rs`). For pairs that the model has not examined, the rules of `same` and `supersede` decide.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,28 +9,28 @@ use memory_store::{Kind, MemoryId, ProjectId, Timestamp};
 
 use super::draft_entry::{DraftEntry, memory_id};
 
-/// How one draft relates to another.
+/// Relation of one draft (the first) to another (the second).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DraftRelation {
-    /// Both tell the same thing.
+    /// Both drafts have the same content.
     Same,
-    /// The other one has all useful content of the first, and more.
+    /// The second draft has all useful content of the first, and more.
     Within,
-    /// The first one applies in place of the other.
+    /// The first draft is now valid instead of the second.
     Replaces,
-    /// The first one reports that the other, a task or something broken, is done.
+    /// The first draft reports that the subject of the second, a task or a failure, is completed.
     Finishes,
-    /// The first one has another value for the same thing, without describing a change.
+    /// The first draft has another value for the same property, without describing a change.
     NewerValue,
-    /// Both claim to be valid, which is impossible.
+    /// The drafts contradict each other.
     Contradicts,
-    /// The first one gives evidence for the other.
+    /// The first draft gives evidence for the second.
     Supports,
-    /// The first one makes the other more exact.
+    /// The first draft makes the second more precise.
     Refines,
-    /// The first one is so because of the other.
+    /// The first draft is a consequence of the second.
     CausedBy,
-    /// The first one is a step or a piece of the other.
+    /// The first draft is a step or a part of the second.
     PartOf,
 }
 
@@ -49,7 +49,7 @@ impl DraftRelation {
         Self::PartOf,
     ];
 
-    /// Returns the name in answers of a model.
+    /// Returns the name of the relation in answers of a model.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -65,12 +65,12 @@ impl DraftRelation {
         }
     }
 
-    /// Returns whether it leaves both memories as they are, and is proposed as a link between them.
+    /// Whether the relation changes neither of the two memories. Such a relation is proposed as a link between them.
     pub const fn is_link(self) -> bool {
         matches!(self, Self::Supports | Self::Refines | Self::CausedBy | Self::PartOf)
     }
 
-    /// Returns whether most likely only one of both is true.
+    /// Whether at most one of the two drafts is probably true.
     const fn differs(self) -> bool {
         matches!(self, Self::Replaces | Self::NewerValue | Self::Contradicts)
     }
@@ -79,23 +79,24 @@ impl DraftRelation {
 /// Relations determined for the drafts of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Relations {
-    /// Each with the draft it is told of, by the ids of the memories that they would be.
+    /// The relation of the first draft of each pair to the second. The ids are those of the memories that would be made
+    /// of the drafts.
     pub told: BTreeMap<(MemoryId, MemoryId), DraftRelation>,
-    /// Drafts that a commit of a later session overtook, with the time of the last such commit.
+    /// Drafts invalidated by a commit of a later session, with the time of the last such commit.
     pub overtaken: BTreeMap<MemoryId, Timestamp>,
-    /// Memories written by people and Claude that were included in questions about the drafts. They are never changed:
-    /// a draft that one of them contains is left out, and one that differs from it is linked.
+    /// Memories written by people and Claude that were included in questions about the drafts. They are never changed.
+    /// A draft whose content is in one of them is removed, and a draft that contradicts one of them is linked to it.
     pub kept: BTreeSet<MemoryId>,
-    /// Drafts included in questions: rules do not guess about these.
+    /// Drafts included in questions. Rules do not decide about these drafts.
     pub asked: BTreeSet<MemoryId>,
-    /// Number of unanswered questions; they are worth asking again.
+    /// Number of unanswered questions. They are sent again in a later run.
     pub missing: usize,
-    /// Number of answers missing for lack of time.
+    /// Number of questions that were not answered for lack of time.
     pub later: usize,
 }
 
 impl Relations {
-    /// Unites equal drafts, and leaves out those that the same session retracted.
+    /// Merges drafts with equal content, and removes drafts that the same session retracted.
     pub(super) fn unite(&self, project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
         if self.told.is_empty() {
             return entries;
@@ -106,7 +107,7 @@ impl Relations {
             .map(|(at, entry)| (memory_id(project, &entry.draft), at))
             .collect();
         let mut entries: Vec<Option<DraftEntry>> = entries.into_iter().map(Some).collect();
-        // The place that an entry was merged into.
+        // Maps the index of a merged entry to the index of the remaining entry.
         let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
         for (&(note, other), &relation) in &self.told {
             let (Some(&note), Some(&other)) = (places.get(&note), places.get(&other)) else {
@@ -120,7 +121,8 @@ impl Relations {
                 DraftRelation::Same | DraftRelation::Within => {
                     let is_wish = |at: usize| entries[at].as_ref().is_some_and(is_users_wish);
                     let (keep, give, is_bound) = match (is_wish(note), is_wish(other)) {
-                        // A user's wish is not told in the words of others, nor lost among them.
+                        // The wording of a user's wish is never replaced, and the wish is never merged into a draft
+                        // that is not a wish.
                         (true, false) if relation == DraftRelation::Within => continue,
                         (true, false) => (note, other, true),
                         (false, true) => (other, note, true),
@@ -160,7 +162,7 @@ impl Relations {
         entries.into_iter().flatten().collect()
     }
 
-    /// Leaves out the content of a memory that a person or Claude wrote.
+    /// Removes entries whose content is already in a memory that a person or Claude wrote.
     pub(super) fn leave_out_kept(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let is_kept = |id: &MemoryId| self.kept.contains(id);
         let contained = self.told.iter().filter_map(|((note, other), relation)| match relation {
@@ -177,7 +179,7 @@ impl Relations {
         });
     }
 
-    /// Returns the pairs of memories that people and Claude wrote of which most likely only one is true.
+    /// Returns the pairs of memories by people and Claude that contradict each other or have different values.
     pub fn kept_differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
         let differing = self.told.iter().filter(|(_, relation)| relation.differs());
         let kept = |(note, other): &(MemoryId, MemoryId)| {
@@ -186,7 +188,7 @@ impl Relations {
         differing.map(|(pair, _)| *pair).filter(kept)
     }
 
-    /// Returns the links between memories that there are, which a person may add to their files.
+    /// Returns the proposed links between the memories in `there`. A person may add them to the memories' files.
     pub fn links(&self, there: &BTreeSet<MemoryId>) -> Vec<(MemoryId, Relation)> {
         let links = self.told.iter().filter(|((note, other), relation)| {
             relation.is_link() && there.contains(note) && there.contains(other)
@@ -195,8 +197,8 @@ impl Relations {
         links.map(|(&(note, other), &relation)| (note, link(relation, other))).collect()
     }
 
-    /// Leaves out drafts overtaken by commits, unless they were repeated after that or have a known replacement: a
-    /// query for an earlier state leads there.
+    /// Removes drafts that a commit invalidated. A draft is kept if it was repeated after that commit. It is also kept
+    /// if it has a known replacement, because a query for the earlier state then finds the replacement.
     pub(super) fn leave_out_overtaken(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let replaces = |relation: &DraftRelation| {
             matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes)
@@ -213,7 +215,7 @@ impl Relations {
         });
     }
 
-    /// Marks entries that a later entry replaces, and records contradictions.
+    /// Marks entries that another entry replaces, and records contradictions.
     pub(super) fn mark(&self, project: ProjectId, entries: &mut [DraftEntry]) {
         let places: BTreeMap<MemoryId, usize> = entries
             .iter()
@@ -238,7 +240,7 @@ impl Relations {
             };
             match relation {
                 DraftRelation::Replaces | DraftRelation::Finishes => {
-                    // A circle would leave nothing that holds.
+                    // A cycle of replacements would leave no valid entry.
                     if !leads_to(entries, note, other) {
                         entries[other].superseded_by = Some(note);
                     }
@@ -271,7 +273,7 @@ fn last(merged: &BTreeMap<usize, usize>, mut at: usize) -> usize {
     at
 }
 
-/// Returns whether the chain of replacements of `from` reaches `to`.
+/// Whether the chain of replacements that starts at `from` reaches `to`.
 fn leads_to(entries: &[DraftEntry], from: usize, to: usize) -> bool {
     let mut at = Some(from);
     for _ in 0..=entries.len() {

@@ -1,5 +1,5 @@
-//! Near-duplicates: drafts with the same meaning in different words are merged. Rules that differ in a file, a flag or
-//! a number are different rules.
+//! Near-duplicates: merges drafts with the same meaning in different words. Drafts that differ in a file, a flag or a
+//! number are not merged.
 
 use memory_store::neighbour::{Statement, Verdict, judge};
 use memory_store::{Kind, ProjectId};
@@ -12,8 +12,8 @@ const REPEAT_SHARE: f32 = 0.55;
 /// Minimum overlap of words for two drafts of the same session but different kinds to count as equal.
 const RETELL_SHARE: f32 = 0.65;
 
-/// Merges drafts with the same meaning. Within one kind, the result has the name of the first draft and the words of
-/// the last. With two kinds, the more valuable draft keeps its name and words.
+/// Merges drafts with the same meaning. Within one kind, the result has the id of the first draft and the words of the
+/// last. For two kinds, the result has the id and the words of the more valuable draft.
 pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     let mut kept: Vec<(DraftEntry, Statement)> = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -49,8 +49,8 @@ pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     kept.into_iter().map(|(entry, _)| entry).collect()
 }
 
-/// Returns whether two entries are of the same kind and session. A lower overlap is sufficient for these, because
-/// sessions often repeat themselves.
+/// Returns whether two entries of the same kind and session overlap enough to count as equal. The minimum overlap is
+/// lower than for other entries, because sessions often repeat themselves.
 fn repeats(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
         && known.draft.kind == entry.draft.kind
@@ -71,7 +71,7 @@ fn is_repeatable(kind: Kind) -> bool {
     matches!(kind, Kind::Gotcha | Kind::Fix | Kind::FailedApproach | Kind::Decision)
 }
 
-/// Returns whether an entry has signatures. Fixes are distinguished only by these.
+/// Returns whether an entry has signatures. Entries with signatures are compared only by these.
 fn is_counted(entry: &DraftEntry) -> bool {
     !entry.draft.signatures.is_empty()
 }
@@ -95,7 +95,7 @@ mod tests {
         let again = of("c", 3_000, Kind::Fix, 0.4);
         let name = |draft: &Draft| super::super::memory_id(project, draft);
         let mut entries = [&trap, &cure, &again].map(|draft| DraftEntry::new(draft.clone()));
-        // Merged with an earlier draft of another session.
+        // The draft is already merged with a draft of another session.
         entries[1].sessions.push("b".into());
         let merged = merge(project, entries.into());
         let [one] = merged.as_slice() else { panic!("{merged:?}") };

@@ -9,7 +9,7 @@ use super::draft_entry::DraftEntry;
 use crate::extract::word_set;
 
 /// Marks the entries that a later entry replaces, and records contradictions. All pairs are compared, so the most
-/// expensive check is last. Entries in `asked` are skipped, because a model decides about these.
+/// expensive check is the last one. Entries in `asked` are skipped, because a model decides about these.
 pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<MemoryId>) {
     let statements: Vec<Statement> = entries.iter().map(DraftEntry::statement).collect();
     let titles: Vec<BTreeSet<String>> =
@@ -45,8 +45,8 @@ pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<Mem
     }
 }
 
-/// Returns the relation of a later entry to an earlier one. No user can be asked, so a replacement counts only between
-/// entries about the same part of the project. Contradictory wishes are recorded for any part.
+/// Returns the relation of a later entry to an earlier one. No user can confirm it, so a replacement counts only
+/// between entries about the same part of the project. Contradictory wishes are recorded for any part.
 fn verdict(
     entries: &[DraftEntry],
     statements: &[Statement],
@@ -67,12 +67,13 @@ fn verdict(
     }
 }
 
-/// Returns whether an entry describes the state of the project, which a later entry may declare outdated.
+/// Returns whether an entry describes the state of the project, so that a later entry may make it outdated.
 fn describes(entry: &DraftEntry) -> bool {
     entry.draft.signatures.is_empty()
 }
 
-/// Returns whether a later fix cured the failure that an earlier memory describes. Both must name the failure.
+/// Returns whether a later fix cured the failure that an earlier memory describes. The texts of both must name the
+/// failure.
 fn mends(
     newer: &DraftEntry,
     text: &BTreeSet<String>,

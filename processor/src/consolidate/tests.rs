@@ -1,5 +1,3 @@
-//! Consolidation, one behaviour at a time.
-
 use memory_store::memory::{SaidBy, Scope};
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};

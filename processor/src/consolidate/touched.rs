@@ -1,8 +1,8 @@
-//! Drafts that the work of a later session may have overtaken, because they share a file, an identifier or a name with
-//! the work, or are similar to one of its commits. They are grouped in batches for questions to a model.
+//! Finds the drafts that the work of a later session may have made invalid: they share a file, an identifier or a name
+//! with the work, or are similar to one of its commits. The drafts are grouped in batches for questions to a model.
 //!
-//! The work consists of a session's commits, its written text and its record. It is compared only with earlier drafts.
-//! Therefore a batch does not change when later sessions are added, and a model is asked about it only once.
+//! The work consists of a session's commits, written files and record. It is compared only with earlier drafts.
+//! Therefore later sessions do not change a batch, and each batch is sent to a model only once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,13 +18,14 @@ use crate::extract::session_record::SessionRecord;
 
 /// Maximum number of drafts in one batch.
 pub const NOTES_MAX: usize = 24;
-/// Maximum number of drafts that are compared with the work of one session; those that share most with it are used.
+/// Maximum number of drafts that are compared with the work of one session. Drafts that share most with the work are
+/// used.
 const TOUCHED_MAX: usize = 2 * NOTES_MAX;
-/// A name in at least one of this many drafts is common and therefore not specific. The second constant is the minimum
-/// number of drafts for this rule.
+/// A name that occurs in more than one in `COMMON_SHARE` earlier drafts is common and does not count. This applies if
+/// there are at least `COMMON_FROM` earlier drafts.
 const COMMON_SHARE: usize = 4;
 const COMMON_FROM: usize = 16;
-/// Weight of the likeness to a commit, relative to that of a shared name.
+/// Weight of the likeness to a commit, relative to the weight of a shared name.
 const NEAR_WEIGHT: f32 = 2.0;
 /// Maximum numbers of commits, files and decisions of a session in a question.
 const COMMITS_MAX: usize = 16;
@@ -34,7 +35,7 @@ const DECISIONS_MAX: usize = 8;
 /// Commits and written files of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Work {
-    /// The session.
+    /// Id of the session.
     pub session: String,
     /// Time of the session's last step.
     pub at: Timestamp,
@@ -50,7 +51,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Returns the work of a session; `None` if the session neither committed nor wrote anything.
+    /// Returns the work of a session; `None` if the session neither made a commit nor wrote a file.
     pub fn of(record: &SessionRecord) -> Option<Self> {
         let files: Vec<(String, Timestamp)> =
             record.written().map(|(path, at)| (path.to_owned(), at)).collect();
@@ -90,29 +91,29 @@ impl Work {
     }
 }
 
-/// A session's work and the drafts that it touched, by their indexes in the lists.
+/// The work of a session, and the drafts that share something with it, by their indexes in the lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkBatch {
     /// Index of the work.
     pub work: usize,
-    /// Indexes of the commits that are shown.
+    /// Indexes of the commits in the question.
     pub commits: Vec<usize>,
-    /// Files that are shown.
+    /// Files in the question.
     pub files: Vec<String>,
-    /// Decisions that are shown.
+    /// Decisions in the question.
     pub decisions: Vec<String>,
     /// Indexes of the drafts, ordered by time.
     pub notes: Vec<usize>,
 }
 
-/// Finds the drafts that share something with a work.
+/// Finds the drafts that share something with the work of a session.
 pub struct TouchedNotes<'a> {
     drafts: &'a [&'a Draft],
-    /// Drafts with each word as a name, ordered by time.
+    /// For each word of a name, the drafts that contain the name, ordered by time.
     names: HashMap<String, Vec<usize>>,
-    /// Names of several words, each with the index of its draft.
+    /// The words of each name of several words, with the index of its draft.
     phrases: Vec<(Vec<String>, usize)>,
-    /// Drafts about each file, by the last part of its path.
+    /// For each file name (the last part of a path), the drafts about the file.
     files: HashMap<String, Vec<usize>>,
 }
 
@@ -135,8 +136,9 @@ impl<'a> TouchedNotes<'a> {
         touched
     }
 
-    /// Returns the work of a session with the drafts that it touched, in batches of limited size. `near` contains the
-    /// drafts near each of its commits. Drafts for which `is_over` returns true are omitted.
+    /// Returns the work of a session with the drafts that share something with it, in batches of limited size. `near`
+    /// contains, for each commit, the drafts that are similar to it. Drafts for which `is_over` returns true are
+    /// omitted.
     pub fn batches(
         &self,
         (place, work): (usize, &Work),
@@ -202,7 +204,7 @@ impl<'a> TouchedNotes<'a> {
         notes.chunks(size).map(batch).collect()
     }
 
-    /// Returns the files of a work, starting with those of the drafts.
+    /// Returns the files of the work, first the files that the drafts are about.
     fn shown_files(&self, work: &Work, notes: &[usize]) -> Vec<String> {
         let is_noted = |file: &str| {
             let mut paths = notes.iter().flat_map(|&note| &self.drafts[note].paths);
@@ -215,7 +217,7 @@ impl<'a> TouchedNotes<'a> {
     }
 }
 
-/// Returns the commits that are near one of the drafts or share most names with them, ordered by time.
+/// Returns the commits that are similar to one of the drafts or share most names with the drafts, ordered by time.
 fn shown_commits(
     work: &Work,
     near: &[Vec<usize>],
@@ -238,7 +240,7 @@ fn shown_decisions(work: &Work, names: &BTreeSet<String>) -> Vec<String> {
     shown.into_iter().map(|at| work.decisions[at].clone()).collect()
 }
 
-/// Returns the indexes with the greatest strength, in ascending order. Of equal ones, the later ones are used.
+/// Returns the indexes with the greatest strength, in ascending order. Of equal strengths, the later index is used.
 fn strongest(count: usize, strength: impl Fn(usize) -> usize, max: usize) -> Vec<usize> {
     let mut places: Vec<(usize, usize)> = (0..count).map(|at| (strength(at), at)).collect();
     places.sort_by(|a, b| b.cmp(a));
@@ -248,7 +250,7 @@ fn strongest(count: usize, strength: impl Fn(usize) -> usize, max: usize) -> Vec
     places
 }
 
-/// Returns the text of a work for a question: its commits under names such as `N2`, and its record as `N0`.
+/// Returns the text about the work in a question: its commits under names such as `N2`, and its record as `N0`.
 pub fn shown(work: &Work, batch: &WorkBatch, chars_max: usize) -> String {
     let mut text = format!("N0 [{}] {}\n", work.at.date(), work.title);
     if !batch.files.is_empty() {
@@ -277,7 +279,7 @@ pub fn shown(work: &Work, batch: &WorkBatch, chars_max: usize) -> String {
     text
 }
 
-/// Returns the names in a draft as single words: identifiers in its text, its entities and files, and the words of its
+/// Returns the names in a draft as single words: identifiers in the text, entities, file names, and the words of the
 /// title except stop words.
 fn names_of(draft: &Draft) -> BTreeSet<String> {
     let identifiers = code_names::of_texts(&draft.title, &draft.body).into_iter();
@@ -397,11 +399,11 @@ mod tests {
         let done =
             work(vec![landed(8_000, "Keep carts")], &[("src/cart.rs", 7_000), ("art.rs", 7_000)]);
         assert_eq!(notes(&drafts, &done), [0, 1, 2]);
-        // All words of a name must occur. A file that was written before the draft does not touch it.
+        // All words of a name must occur. A file that was written before the draft does not count.
         let other =
             work(vec![landed(8_000, "Replace the printer of each label")], &[("src/cart.rs", 900)]);
         assert_eq!(notes(&drafts, &other), [1, 2, 3]);
-        // A session without work does not overtake anything.
+        // A session that made no commit and wrote no file has no work.
         let idle = SessionRecord { answer: "Redis".to_owned(), ..SessionRecord::default() };
         assert_eq!(Work::of(&idle), None);
     }
@@ -445,7 +447,7 @@ mod tests {
         let done = work(vec![landed(8_000, "Keep carts")], &[]);
         assert_eq!(notes(&common, &done), [0; 0]);
         assert_eq!(notes(&common[..3], &done), [0, 1, 2]);
-        // A draft near a commit counts even if all its names are common.
+        // A draft that is similar to a commit counts even if all its names are common.
         let near = batches(&common, &done, &[vec![7]], NOTES_MAX);
         assert_eq!((near.len(), &near[0].notes[..]), (1, &[7][..]));
     }

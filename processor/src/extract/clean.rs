@@ -1,5 +1,5 @@
-//! Plain text from Markdown that was written for a chat. Decoration (bold, link targets, emoji, line numbers) is
-//! removed, and every word is kept.
+//! Plain text from Markdown in chat messages. Decoration (bold, link targets, emoji, line numbers) is removed, and
+//! every word is kept.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ static BOLD: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\*\*\*?([^*]+?)\*\*\
 static ITALIC: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(^|[\s(])\*([^*\s][^*]*?)\*([\s).,;:!?]|$)"));
 static SPAN: LazyLock<Pattern> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
-/// Line numbers: they are soon outdated, take space and mislead later.
+/// Line numbers. They are removed, because later changes of the file make them wrong.
 static LINES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*[0-9]+(?:\s*(?:[-–,+&]|and|to)\s*~?[0-9]+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?",
@@ -28,7 +28,7 @@ static PATH_LINE: LazyLock<Pattern> =
 static NUMBERING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*\*{0,2}[0-9]{1,2}[.)]\s+"));
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 static SPACE_BEFORE: LazyLock<Pattern> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
-/// Words at the beginning of a message without content.
+/// Words at the beginning of a message that have no content.
 static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:(?:
@@ -40,7 +40,7 @@ static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// Placeholder of a code span while the surrounding text is cleaned.
+/// Placeholder for a code span while the text around it is cleaned.
 const SPAN_MARK: char = '\u{E000}';
 
 /// Returns the text without Markdown's decoration, on one line. Code spans stay unchanged.
@@ -71,7 +71,7 @@ fn undressed(text: &str) -> String {
     let text = IMAGE.replace_all(text, "");
     let text = LINK.replace_all(&text, "$1");
     let text = TAG.replace_all(&text, " ");
-    // A remaining `**` belongs to one in another sentence.
+    // A remaining `**` has its counterpart in another sentence.
     let text = BOLD.replace_all(&text, "$1$2").replace("**", "");
     let text = ITALIC.replace_all(&text, "$1$2$3");
     let text: String = text.chars().filter(|&c| !is_ornament(c)).collect();
@@ -85,24 +85,24 @@ pub fn without_filler(text: &str) -> &str {
     if rest.chars().count() < FILLER_REST_CHARS_MIN { text } else { rest }
 }
 
-/// Minimum number of characters of the remaining text. If less remains, the removed words were the message.
+/// Minimum number of characters after the introductory words. If less remains, nothing is removed.
 const FILLER_REST_CHARS_MIN: usize = 12;
 
-/// Returns whether a code span must stay one, because Markdown would interpret its characters, or because it is a
-/// command line of several words.
+/// Returns whether a code span must keep its backticks: Markdown would interpret its characters, or it is a command
+/// line of several words.
 fn needs_ticks(span: &str) -> bool {
     span.starts_with("__")
         || !span.chars().all(|c| c.is_alphanumeric() || "._/-#@:+,'()=\"&!?→%".contains(c))
 }
 
-/// Returns whether a character is ornament, such as emoji and the arrows of progress bars. `→`, `≥` and letters of all
-/// scripts are not.
+/// Returns whether a character is decoration, such as an emoji or a block of a progress bar. `→`, `≥` and letters of
+/// all scripts are not decoration.
 pub(super) fn is_ornament(c: char) -> bool {
     matches!(u32::from(c),
         0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0x2B00..=0x2BFF | 0xFE0F | 0x200D | 0x2500..=0x259F)
 }
 
-/// Returns the first `chars_max` characters, cut after a word. An ellipsis marks the cut.
+/// Returns the first `chars_max` characters, truncated after a word. An ellipsis marks the end.
 pub fn cut(text: &str, chars_max: usize) -> String {
     if text.chars().count() <= chars_max {
         return text.to_owned();
@@ -112,7 +112,7 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     let at = head.rfind(char::is_whitespace).filter(|&at| at > end / 2).unwrap_or(end);
     let mut cut =
         head[..at].trim_end_matches([',', ';', ':', ' ', '(', '-', '—', '.', '…']).to_owned();
-    // A code span without its end would include the following text.
+    // The truncation may have removed the closing backtick of a code span.
     if cut.matches('`').count() % 2 == 1 {
         cut.push('`');
     }
@@ -120,7 +120,7 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     cut
 }
 
-/// Returns the text with a capital first letter, unless it begins with a name or code.
+/// Returns the text with a capital first letter, unless the text begins with a name or code.
 pub fn capital(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
     let word = first.trim_end_matches([',', '.', ':', ';', '!', '?', '\'', '’']);

@@ -9,10 +9,10 @@ use super::words::names_machine;
 use super::{Roots, shell, words};
 use crate::transcript::session::{Call, Session};
 
-/// Maximum number of characters of a command line that is kept. A longer one is a script for a single use.
+/// Maximum number of characters of a command line. A longer line is probably a script for a single use.
 const LINE_CHARS_MAX: usize = 120;
 
-/// Maximum number of commands of one session; those that passed most often are kept.
+/// Maximum number of commands of one session. Those that passed most often are kept.
 const COMMANDS_MAX: usize = 40;
 
 /// Returns the commands of a session that passed, those that passed most often first.
@@ -24,7 +24,7 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<CommandRecord> {
             if call.failed || !has_outcome(call) || found_no_tests(call) {
                 continue;
             }
-            // The exit status of a filter hides that of the command before it, so its output must not report a failure.
+            // The exit status of a pipe is that of its last command, so the output is also searched for failures.
             if command.contains('|') && words::SHOWS_FAILURE.is_match(&call.output) {
                 continue;
             }
@@ -62,12 +62,12 @@ fn found_no_tests(call: &Call) -> bool {
     words::NO_TESTS.is_match(&call.output) && !words::SOME_TESTS.is_match(&call.output)
 }
 
-/// Returns whether the call ran to its end.
+/// Returns whether a call was completed and has a result.
 pub fn has_outcome(call: &Call) -> bool {
     !call.denied && !call.interrupted && call.result_uuid.is_some()
 }
 
-/// Returns whether a command names a single file, port or process, so that it is not useful later.
+/// Returns whether a command is about a single file, port or process, so that it is not useful later.
 fn is_passing(line: &str) -> bool {
     let bare = matches!(
         line.trim_end_matches(" -"),

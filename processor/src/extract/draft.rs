@@ -15,7 +15,7 @@ pub struct Draft {
     pub kind: Kind,
     /// The title, one line.
     pub title: String,
-    /// The body, Markdown below the title. It may be empty.
+    /// The body: Markdown below the title. It may be empty.
     pub body: String,
     /// The scope of the proposed memory.
     pub scope: Scope,
@@ -23,9 +23,9 @@ pub struct Draft {
     pub occurred: Timestamp,
     /// Confidence assigned by the extractor, 0 to 1.
     pub confidence: f32,
-    /// The session of the evidence.
+    /// The session that contains the evidence.
     pub session: String,
-    /// The records that are the evidence, in their order.
+    /// The records that are the evidence, in the order of the session.
     pub turns: Vec<String>,
     /// Number that distinguishes drafts of one kind with the same first record.
     pub ordinal: u32,
@@ -41,7 +41,7 @@ pub struct Draft {
     pub signatures: Vec<String>,
     /// Name and version of the extractor.
     pub extractor: String,
-    /// Worth in comparison with other drafts, on any scale. Consolidation keeps the best.
+    /// Worth relative to other drafts; the scale is arbitrary. Consolidation keeps the drafts with the highest worth.
     pub worth: f32,
     /// Importance assigned by a language model, 0 to 1; `None` for a wish found by rules.
     #[serde(default)]
@@ -70,6 +70,6 @@ impl Draft {
     }
 }
 
-/// The name and version of this extractor, as stored in memories. Versions before
-/// [`memory_store::memory::Source::WISHES_ALONE`] wrote other kinds of memories.
+/// Name and version of this extractor, as stored in memories. Versions before
+/// [`memory_store::memory::Source::WISHES_ALONE`] also wrote other kinds of memories.
 pub const EXTRACTOR: &str = "rules/15";

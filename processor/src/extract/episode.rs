@@ -1,5 +1,5 @@
-//! Episodes: an episode is a request and everything until the next request. Prompts that only continue ("yes", "commit
-//! this") belong to the episode before them, so that a commit message is in the same episode as its work.
+//! Episodes. An episode is a request with everything until the next request. A prompt that only continues the work
+//! ("yes", "commit this") belongs to the previous episode, so that a commit message is in the same episode as its work.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub struct TypedSentence {
 }
 
 impl TypedSentence {
-    /// Returns whether it is a line of a pasted log.
+    /// Returns whether the sentence is a line of a pasted log.
     pub fn is_pasted(&self) -> bool {
         self.sentence.block == PASTED
     }
@@ -48,15 +48,15 @@ pub struct Commit {
 /// A request and its results.
 #[derive(Debug)]
 pub struct Episode {
-    /// Whether the request is an accepted plan.
+    /// Whether the request is a plan that the user accepted.
     pub plan: bool,
     /// The sentences that the user typed.
     pub statements: Vec<TypedSentence>,
-    /// Whether a program or another agent gave one of its prompts. Such a prompt expresses no wish of the user.
+    /// Whether a program or another agent sent one of the prompts. Such a prompt contains no wish of the user.
     pub by_program: bool,
 }
 
-/// Cuts a session into episodes.
+/// Splits a session into episodes.
 pub fn episodes(session: &Session) -> Vec<Episode> {
     let driven = driven_by_programs(&session.turns);
     bounds(&session.turns)
@@ -77,8 +77,9 @@ fn bounds(turns: &[Turn]) -> Vec<Range<usize>> {
     starts.iter().copied().zip(ends).map(|(from, to)| from..to).collect()
 }
 
-/// Returns for each turn whether a program or another agent drives the session. Prompts that it queues, answers or
-/// accepts are not the user's. A turn by a machine, such as a notice that a task ended, counts like the turn before it.
+/// Returns, for each turn, whether a program or another agent controls the session. Prompts that such a program queues,
+/// answers or accepts are not the user's. A turn started by a machine, such as a notice about the end of a task, counts
+/// like the previous turn.
 fn driven_by_programs(turns: &[Turn]) -> Vec<bool> {
     let mut driven = false;
     let of = |turn: &Turn| {
@@ -113,17 +114,17 @@ fn command_ask(text: &str) -> Option<&str> {
     (arguments.split_whitespace().count() >= 3).then_some(arguments)
 }
 
-/// Returns the title of the plan that a prompt contains in Claude Code's words; `None` if there is none.
+/// Returns the title of the plan that Claude Code inserted into a prompt; `None` if there is none.
 pub fn handed_plan(prompt: &str) -> Option<String> {
     plan_in(prompt).map(title_of_plan)
 }
 
-/// Returns the plan that a prompt contains in Claude Code's words; `None` if there is none.
+/// Returns the plan that Claude Code inserted into a prompt; `None` if there is none.
 pub fn plan_in(prompt: &str) -> Option<&str> {
     words::PLAN_PROMPT.find(prompt).map(|found| &prompt[found.end()..])
 }
 
-/// Returns the words of a prompt that asks for work; empty for the prompt of a machine.
+/// Returns the text of a prompt that may ask for work; empty for a prompt by a machine.
 pub fn words_of(turn: &Turn) -> &str {
     match turn.prompt.by {
         PromptBy::User | PromptBy::Sdk | PromptBy::Agent => &turn.prompt.text,
@@ -140,16 +141,16 @@ fn episode(turns: &[Turn], driven: &[bool]) -> Episode {
     }
 }
 
-/// Returns the request in a prompt: the title of the plan that it contains, or its text without material.
+/// Returns the request in a prompt: the title of the plan in it, or else the text without material.
 pub fn asked(prompt: &str) -> String {
     handed_plan(prompt).unwrap_or_else(|| plain(&request(first_lines(prompt))))
 }
 
-/// Returns the words of a prompt before pasted text.
+/// Returns the text of a prompt before pasted text.
 fn first_lines(prompt: &str) -> &str {
     let log = words::LOG.find(prompt).map(|found| found.start());
     let head = prompt[..log.unwrap_or(prompt.len())].trim();
-    // A log that begins in the middle of a line is preceded by a colon.
+    // If a log begins within a line, a colon precedes it.
     let head = match head.find(": ") {
         Some(at) if log.is_some() && head.len() - at > PASTED_BYTES_MIN => head[..at].trim(),
         _ => head,
@@ -158,7 +159,7 @@ fn first_lines(prompt: &str) -> &str {
     &head[..head.floor_char_boundary(PROMPT_BYTES_MAX)]
 }
 
-/// Returns the text of a prompt after the words of the request; `None` if it contains no log.
+/// Returns the text of a prompt after the request; `None` if the prompt contains no log.
 fn pasted(prompt: &str) -> Option<&str> {
     let prompt = prompt.trim_start();
     words::LOG.find(prompt)?;
@@ -166,13 +167,13 @@ fn pasted(prompt: &str) -> Option<&str> {
     Some(rest.trim_start_matches([':', ' ', '\n'])).filter(|rest| !rest.is_empty())
 }
 
-/// Minimum size in bytes of text between a colon and a log to count as pasted as well.
+/// Minimum size in bytes of a text between a colon and a log that counts as pasted as well.
 const PASTED_BYTES_MIN: usize = 80;
 
-/// Maximum size in bytes of the request in a prompt. The rest counts as pasted.
+/// Maximum size in bytes of the request in a prompt. The text after it counts as pasted.
 const PROMPT_BYTES_MAX: usize = 1200;
 
-/// Returns the commits in some steps. A repeated attempt replaces the previous one.
+/// Returns the commits in some steps. If a commit was repeated, only the last attempt is returned.
 pub fn commits_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Commit> {
     let mut commits: Vec<Commit> = Vec::new();
     for step in steps {
@@ -187,8 +188,8 @@ pub fn commits_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Commit> {
     commits
 }
 
-/// Returns the sentences that the user typed. A program's prompt in place of the user's, and a plan that a prompt
-/// contains, have none.
+/// Returns the sentences that the user typed. Prompts in a session controlled by a program, and plans in prompts,
+/// contain none.
 fn statements(turns: &[Turn], driven: &[bool]) -> Vec<TypedSentence> {
     let mut statements = Vec::new();
     for (turn, _) in turns.iter().zip(driven).filter(|(_, driven)| !**driven) {
@@ -239,10 +240,10 @@ fn say_log(statements: &mut Vec<TypedSentence>, prompt: &str, uuid: &str, at: Ti
     }
 }
 
-/// Paragraph number that marks pasted text.
+/// Paragraph number of pasted text.
 const PASTED: usize = usize::MAX;
 
-/// Maximum number of characters of a log line, and of lines of a log, that are kept.
+/// Maximum number of characters of a log line, and maximum number of lines of a log.
 const LOG_CHARS_MAX: usize = 200;
 const LOG_LINES_MAX: usize = 4;
 

@@ -1,5 +1,5 @@
-//! Fixes: a call failed, something was changed, and the same call passed. Or a wrongly invoked command failed, and
-//! another command achieved its purpose.
+//! Fixes: a call failed, something was changed, and the same call passed; or a command was used wrongly and failed, and
+//! another command did its work.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use crate::transcript::session::{Call, Input, Session, Step, StepKind};
 /// Maximum number of steps after a failure in which its cure is searched for.
 pub const REACH_STEPS: usize = 60;
 
-/// Maximum number of calls after a wrongly invoked command in which the right command is searched for.
+/// Maximum number of calls after a wrongly used command in which the correct command is searched for.
 const REACH_CALLS: usize = 4;
 
 /// Maximum number of cures of one session.
@@ -30,7 +30,7 @@ const CURES_MAX: usize = 12;
 const ERROR_CHARS_MAX: usize = 90;
 const LINE_CHARS_MAX: usize = 90;
 
-/// Steps of a session. The key of each call is computed once, because each failure is compared with all calls.
+/// Steps of a session. The key of each call is computed only once, because each failure is compared with all calls.
 struct Steps<'a> {
     all: Vec<&'a Step>,
     keys: Vec<OnceCell<Option<String>>>,
@@ -60,25 +60,24 @@ struct FailedCall<'a> {
     error: String,
 }
 
-/// Cure of a failure.
+/// Cure of a failure, as found in the steps after it.
 #[derive(Default)]
 struct SeenCure<'a> {
     /// Index of the step that passed.
     at: usize,
-    /// Files that were changed in between.
+    /// Files that were changed between failure and success.
     files: Vec<&'a str>,
-    /// The command that was run in between, or instead.
+    /// The command that was run between failure and success, or instead of the failed call.
     command: Option<String>,
-    /// The mistaken call in the form for a title, if another command was run instead.
+    /// The failed call, worded for a title, if another command was run instead.
     wrong: Option<String>,
-    /// Whether the file of the call was read in between.
+    /// Whether the file of the call was read between failure and success.
     read: bool,
     /// The line that the last edit wrote, if it wrote a single line.
     change: Option<String>,
 }
 
-/// Returns whether a call failed near the end of a session and did not pass afterwards. Its cure may be in the next
-/// part.
+/// Returns whether a call failed near the end of a part and did not pass later in it. Its cure may be in the next part.
 pub fn fails_at_end(session: &Session) -> bool {
     let steps = Steps::new(session.turns.iter().flat_map(|turn| &turn.steps));
     let count = steps.all.len();
@@ -98,7 +97,7 @@ pub fn fails_at_end(session: &Session) -> bool {
 }
 
 /// Returns the failed calls of a session with their cures. Calls that failed in the previous part are included if they
-/// were cured in this part.
+/// were cured in this one.
 pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
     let own = session.turns.iter().flat_map(|turn| &turn.steps);
     let steps = Steps::new(session.before.iter().chain(own));
@@ -107,7 +106,7 @@ pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
     let mut cured: BTreeSet<String> = BTreeSet::new();
     for at in 0..steps.all.len() {
         let Some(failure) = failure(&steps, at) else { continue };
-        // A failure that is repeated before its cure counts once.
+        // A failure that is repeated before its cure is counted only once.
         if cures.len() == CURES_MAX || cured.contains(&failure.signature) {
             continue;
         }
@@ -166,7 +165,7 @@ fn failure<'a>(steps: &Steps<'a>, at: usize) -> Option<FailedCall<'a>> {
     let output = without_status(&call.output);
     let known = passing_lines(steps, &key);
     let line = error_line(call, output, &known)?;
-    // Tools repeat their input, so only the first line of their output is the error.
+    // Tools repeat their input in the output, so only the first line of the output counts as the error.
     let told = if matches!(call.input, Input::Shell { .. }) { output } else { line.as_str() };
     let signature = error_signature(told)?;
     if words::TOOL_HABIT.is_match(&line) || words::MISTYPED.is_match(&line) {
@@ -176,7 +175,8 @@ fn failure<'a>(steps: &Steps<'a>, at: usize) -> Option<FailedCall<'a>> {
     Some(FailedCall { at, step, call, key, signature, error })
 }
 
-/// Returns whether a wrongly invoked command printed only its usage, and a pipe hid its exit status.
+/// Returns whether a call printed only a usage message although it has no error status. A pipe can hide the exit status
+/// of a wrongly used command.
 fn is_hidden(call: &Call) -> bool {
     let short =
         call.output.lines().count() <= HIDDEN_LINES_MAX && call.output.len() <= HIDDEN_BYTES_MAX;
@@ -184,11 +184,11 @@ fn is_hidden(call: &Call) -> bool {
     shell && short && !call.failed && words::USAGE.is_match(&call.output)
 }
 
-/// Maximum number of lines of such an output. A longer output is a result.
+/// Maximum number of lines and bytes of such an output. A longer output is probably a result.
 const HIDDEN_LINES_MAX: usize = 4;
 const HIDDEN_BYTES_MAX: usize = 300;
 
-/// Returns the line that describes the failure: the first line for a tool, the most specific line for a command.
+/// Returns the line that describes the failure: for a tool the first line, for a command the most specific one.
 fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<String> {
     if !matches!(call.input, Input::Shell { .. }) {
         let first = output.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -208,7 +208,7 @@ fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<Strin
         .cloned()
 }
 
-/// Returns the lines that look like errors in passed runs of the same call.
+/// Returns the lines that look like errors in the outputs of passed runs of the same call.
 fn passing_lines<'a>(steps: &Steps<'a>, key: &str) -> BTreeSet<&'a str> {
     let passing = steps.all.iter().enumerate().filter_map(|(at, step)| match &step.what {
         StepKind::Call(call) if !call.failed => Some((at, call.as_ref())),
@@ -229,7 +229,7 @@ const PASSING_LINES_MAX: usize = 200;
 /// Maximum number of lines of an output from which the most specific one is selected.
 const TELLING_LINES_MAX: usize = 6;
 
-/// Returns whether a call was cancelled because a parallel call failed. Its output does not contain the cause.
+/// Returns whether a call was cancelled because a parallel call failed. Its output then does not contain a cause.
 pub fn is_sibling(call: &Call) -> bool {
     call.output.contains("Sibling tool call errored")
         || call.output.contains("parallel tool call") && call.output.contains("errored")
@@ -243,7 +243,7 @@ fn without_status(output: &str) -> &str {
     }
 }
 
-/// Returns the key that is the same in all runs of a call.
+/// Returns a key that is equal for all runs of a call.
 fn key(call: &Call) -> Option<String> {
     match &call.input {
         Input::Shell { command, .. } => {
@@ -274,7 +274,8 @@ fn seen_cure<'a>(
             return cure.changed(failure).then_some(cure);
         }
         if call.failed {
-            // If an unrelated call fails as well, a later pass may be due to the cure of that failure.
+            // If an unrelated call fails as well, something done to cure that failure may be the reason for a later
+            // success.
             let unrelated =
                 matches!(call.input, Input::Shell { .. }) && !same && !related(failure, key);
             if unrelated && !is_sibling(call) {
@@ -298,7 +299,7 @@ fn seen_cure<'a>(
 }
 
 impl<'a> SeenCure<'a> {
-    /// Returns whether something was done that may be the reason why the call passed.
+    /// Returns whether a step since the failure may be the reason for the success.
     fn changed(&self, failure: &FailedCall<'_>) -> bool {
         let retried = matches!(failure.call.input, Input::Edit { .. });
         retried || !self.files.is_empty() || self.command.is_some()
@@ -327,7 +328,7 @@ impl<'a> SeenCure<'a> {
     }
 }
 
-/// Returns the new line of an edit; `None` if there are several or the line contains a backtick.
+/// Returns the only new line of an edit; `None` if there are several or if the line contains a backtick.
 fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     let known: Vec<&str> = old.lines().map(str::trim).collect();
     let mut written =
@@ -336,11 +337,11 @@ fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     (written.next().is_none() && !old.is_empty() && !line.contains('`')).then_some(line)
 }
 
-/// Maximum number of characters of a changed line, and of files of a change, in a description.
+/// Maximum number of characters of a changed line, and maximum number of changed files, in a description.
 const CHANGE_CHARS_MAX: usize = 100;
 const FILES_MAX: usize = 3;
 
-/// Returns a command line for a description: shortened, with paths relative to the working tree.
+/// Returns a command line for a description: truncated, and with paths relative to the working tree.
 fn short_line(roots: &Roots, line: &str) -> String {
     cut(&roots.strip(line), LINE_CHARS_MAX)
 }
@@ -351,7 +352,7 @@ pub fn has_changed(call: &Call) -> bool {
     !call.failed && has_outcome(call) && changes(command)
 }
 
-/// Returns whether a command line changes something, instead of only reading or checking.
+/// Returns whether a command line may change something. A command that only reads or checks does not.
 fn changes(line: &str) -> bool {
     let normal = normalise_command(line);
     match classify(&normal) {
@@ -369,17 +370,18 @@ fn changes(line: &str) -> bool {
     }
 }
 
-/// Minimum share of common words for two command lines to be spellings of the same command. The value was set by hand.
+/// Minimum share of common words for two command lines to count as variants of the same command. The value was set by
+/// hand.
 const RELATED_SHARE: f32 = 0.5;
 
 fn related(failure: &FailedCall<'_>, key: &str) -> bool {
     overlap(&word_set(&failure.key), &word_set(key)) >= RELATED_SHARE
 }
 
-/// Returns the mistaken call, and the command that was used instead.
+/// Returns the wrongly used call, and the command that was used instead; `None` if there is none.
 fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(String, String)> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
-    // A mistyped path is not worth remembering.
+    // The correction of a mistyped path is not useful later.
     if !words::WRONG_USE.is_match(&failure.call.output)
         || failure.key == normalise_command(right)
         || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })
@@ -405,7 +407,7 @@ fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(Stri
                 .filter(|word| word.len() > 2 && known.contains(word));
             (shared.count() >= 2).then(|| (named(roots, failure.call), one_line(right)))
         }
-        // Another tool lacked a function, and a command was used instead.
+        // Another tool did not support the purpose, and a command was used instead.
         Input::Other { .. } | Input::Unknown => {
             let asked = word_set(&failure.call.output);
             let right = shell::commands(right).into_iter();
@@ -416,15 +418,14 @@ fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(Stri
     }
 }
 
-/// A simple command of a line.
+/// One command of a line that may contain several.
 struct SimpleCommand {
     words: Vec<String>,
-    /// Whether it is the only command of its line.
+    /// Whether it is the only command of the line.
     alone: bool,
 }
 
-/// Returns the simple command that an error is about: the only one of its line, or the one whose program the error
-/// names.
+/// Returns the command of a line that an error is about: the only command, or the one whose program the error names.
 fn blamed(line: &str, error: &str) -> Option<SimpleCommand> {
     let mut commands = split(line);
     commands.retain(|simple| simple.words.first().is_some_and(|program| program != "cd"));
@@ -437,14 +438,14 @@ fn blamed(line: &str, error: &str) -> Option<SimpleCommand> {
     named.next().map(|simple| SimpleCommand { words: simple.words, alone: false })
 }
 
-/// Returns the program and the options of a simple command.
+/// Returns the program and the options of a command.
 fn put(words: &[String]) -> String {
     let mut told = words.iter().enumerate().filter(|(at, word)| *at == 0 || word.starts_with('-'));
     let first = told.next().map_or(String::new(), |(_, word)| word.clone());
     told.fold(first, |line, (_, word)| format!("{line} {word}"))
 }
 
-/// Returns the first words of a command line, up to a word in `asked`.
+/// Returns the beginning of a command line up to the first word that is in `asked`; `None` if there is no such word.
 fn head(line: &str, asked: &BTreeSet<String>) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().take(HEAD_WORDS_MAX).collect();
     let at = words.iter().position(|word| asked.contains(*word))?;
@@ -454,7 +455,7 @@ fn head(line: &str, asked: &BTreeSet<String>) -> Option<String> {
 /// Maximum number of words of a command line that name its action.
 const HEAD_WORDS_MAX: usize = 4;
 
-/// Returns whether a call is a command line that is too long to be shown in full.
+/// Returns whether a call is a command line that is too long for a title.
 fn is_long(roots: &Roots, input: &Input) -> bool {
     matches!(input, Input::Shell { command, .. }
         if roots.strip(&one_line(command)).chars().count() > LINE_CHARS_MAX
@@ -466,16 +467,16 @@ fn one_line(command: &str) -> String {
     words::OUTPUT_ONLY.replace_all(line, "").trim().replace('`', "'")
 }
 
-/// Returns whether a signature distinguishes its error from others, by a name or by enough words.
+/// Returns whether a signature is specific to its error: it contains a name, or enough words.
 fn is_telling(signature: &str) -> bool {
     let terms = subject_of(signature);
     terms.len() >= TELLING_TERMS_MIN || terms.iter().any(|term| term.contains(['.', '/', '_']))
 }
 
-/// Minimum number of words in a signature without a name.
+/// Minimum number of words in a specific signature that contains no name.
 const TELLING_TERMS_MIN: usize = 3;
 
-/// Returns a description of the change that made the failed call pass, or of the command that was used instead.
+/// Returns a description of the cure: the change after which the call passed, or the command that was used instead.
 fn outcome(
     roots: &Roots,
     failure: &FailedCall<'_>,
@@ -517,7 +518,8 @@ fn named(roots: &Roots, call: &Call) -> String {
     }
 }
 
-/// Returns the short variable assignments in front of a command, because the command may not fail without them.
+/// Returns the short variable assignments at the beginning of a command. They are kept because the failure may depend
+/// on them.
 fn variables(command: &str) -> String {
     words::VARIABLES.find(command).map_or(String::new(), |found| found.as_str().to_owned())
 }

@@ -1,4 +1,4 @@
-//! Commits that were made in a session. They are input of later questions about earlier memories.
+//! Commits that were made in a session. Later questions to a model compare them with earlier memories.
 
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,27 +7,27 @@ use super::clean::cut;
 use super::episode::commits_of;
 use crate::transcript::session::Session;
 
-/// Maximum number of characters of the message below its subject.
+/// Maximum number of characters of the message after its subject.
 const BODY_CHARS_MAX: usize = 400;
-/// Maximum number of commits of a session; the last ones are kept.
+/// Maximum number of commits of a session. The last are kept.
 const COMMITS_MAX: usize = 100;
 
 /// A commit that was made in a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Landed {
-    /// The session.
+    /// Id of the session.
     pub session: String,
     /// The time of the commit.
     pub at: Timestamp,
-    /// The first line of its message.
+    /// The first line of the commit message.
     pub subject: String,
-    /// The beginning of the rest of the message.
+    /// The beginning of the commit message after the first line.
     pub body: String,
 }
 
 impl Landed {
-    /// Returns the commits of a session ordered by time, without versions that were amended later.
+    /// Returns the commits of a session ordered by time. Of an amended commit, only the last version is returned.
     pub fn of(session: &Session) -> Vec<Self> {
         let steps = session.turns.iter().flat_map(|turn| &turn.steps);
         let mut landed: Vec<Self> = commits_of(steps)

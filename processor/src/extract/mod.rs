@@ -1,8 +1,9 @@
-//! Extraction by rules: finds the facts of a session that can be found without reading its text. Rules write only one
-//! kind of memory, standing wishes in explicit words (`wishes.rs`); a model and people write all others. The results of
-//! tool calls are data of the session (`session_record/`).
+//! Extraction by rules. Rules write only one kind of memory: standing wishes in explicit words (`wishes.rs`). A model
+//! and people write all other memories. The results of tool calls become data of the session record
+//! (`session_record/`).
 //!
-//! All functions here are pure functions of the session, independent of clock, disk and processing order.
+//! All functions here are pure functions of the session. They depend neither on clock or disk, nor on the order of
+//! processing.
 
 mod clean;
 mod commands;
@@ -50,7 +51,7 @@ pub struct RuleFindings {
 pub fn mine(session: &Session, roots: &Roots) -> RuleFindings {
     let record = SessionRecord::of(session, roots);
     let roots = &roots.with_folders(session.turns.iter().map(|turn| turn.cwd.as_str()));
-    // A subagent's prompts are from another agent, not from the user.
+    // The prompts of a subagent are written by another agent, not by the user.
     let wishes = if session.agent.is_some() { Vec::new() } else { wishes::mine(session, roots) };
     RuleFindings { wishes, record }
 }
@@ -60,8 +61,8 @@ pub fn has_failure_words(text: &str) -> bool {
     words::FAILS.is_match(text)
 }
 
-/// Returns a memory's text under another title: the title is the first sentence of the body, and the old title is moved
-/// to the end of the body. `None` if the first sentence cannot be a title.
+/// Returns a title and body for a memory whose title is already used: the first sentence of the body becomes the title,
+/// and the old title is moved to the end of the body. `None` if no sentence can be the title.
 pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
     let sentences = prose::split(body);
     let first = sentences.iter().position(|sentence| {

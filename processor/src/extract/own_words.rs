@@ -1,12 +1,12 @@
 //! Finds the sentences of a prompt that its author addresses to Claude. All other text is *material*: pasted or quoted
-//! text, or the text of a task. Material never contains wishes, whatever its wording, and in case of doubt a sentence
-//! is material.
+//! text, or text that Claude must work on. Material never contains wishes, regardless of its words. A sentence counts
+//! as material in case of doubt.
 //!
 //! The decision depends on structure. Material with marks (a fence, `>`, an element, quotation marks) ends at its
 //! closing mark. Material in the form of a document (a chat, a log, a mail, a table, code) ends with its paragraph. A
-//! pasted paragraph has neither, so the prompt is searched for a sentence that *points* to a text: a sentence that ends
-//! with a colon, asks for work on a text ("translate"), or contains "this", "below", "following". If a prompt points to
-//! a text without marks, only the part that asks for the work is the author's.
+//! pasted paragraph has neither. Therefore the prompt is searched for a sentence that *points* to a text: the sentence
+//! ends with a colon, asks for work on a text ("translate"), or contains "this", "below" or "following". If a prompt
+//! points to a text without marks, only the sentences that ask for the work are the author's.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,18 +15,18 @@ use super::pattern::{Pattern, pattern};
 use super::wishes::{has_wish, stands};
 use super::words;
 
-/// Minimum number of words in a quotation or an element that counts as a statement. With fewer it is a name or a value.
+/// Minimum number of words in a quotation or an element that counts as a statement. A shorter one is a name or a value.
 const QUOTED_WORDS_MIN: usize = 4;
 /// Maximum size of one quotation in bytes.
 const QUOTATION_BYTES_MAX: usize = 4 << 10;
 /// Maximum number of elements whose end is searched for.
 const ELEMENTS_MAX: usize = 200;
-/// Maximum number of sentences in a paragraph next to a request that contains no request itself. A longer paragraph is
+/// Maximum number of sentences in a paragraph that contains no request but is next to one. A longer paragraph counts as
 /// a document.
 const BESIDE_SENTENCES_MAX: usize = 3;
 /// Maximum number of words in such a paragraph.
 const BESIDE_WORDS_MAX: usize = 60;
-/// Maximum number of characters in the name in front of a statement.
+/// Maximum number of characters of a name in front of a statement.
 const LABEL_CHARS_MAX: usize = 24;
 /// Placeholder for each byte of material with marks.
 const MASK: char = '\u{1}';
@@ -36,7 +36,8 @@ pub fn own_words(prompt: &str) -> String {
     let prompt = CutPrompt::read(prompt);
     let parts = prompt.own_segments().into_iter().flat_map(|at| prompt.parts(at));
     let own = parts.filter(|part| part.is_own).filter_map(|part| {
-        // A wish may quote example words. In any other sentence, a quotation is another person's words.
+        // The author may quote example words in a wish. In any other sentence, a quotation contains another person's
+        // words.
         match is_wish(&outside_quotations(&prompt.text[part.range.clone()])) {
             true => {
                 prompt.is_own_wish(&part.range).then(|| prompt.text[part.range].trim().to_owned())
@@ -47,7 +48,8 @@ pub fn own_words(prompt: &str) -> String {
     own.filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Returns the part of a prompt that asks for work, without its material; empty if the prompt contains only material.
+/// Returns the part of a prompt that asks for work, without material. If the prompt contains only material, returns the
+/// first question in it.
 pub fn request(prompt: &str) -> String {
     let prompt = CutPrompt::read(prompt);
     let own = prompt.own_segments();
@@ -71,7 +73,7 @@ enum LineForm {
     List,
     /// Lines of a document, a chat, a log, a mail, a table or code.
     Formal,
-    /// Only material with marks.
+    /// Material with marks, and no other text.
     Marked,
 }
 
@@ -130,14 +132,14 @@ impl<'p> CutPrompt<'p> {
         let has_document = self.segments.iter().any(|segment| segment.form == LineForm::Formal);
         let lists: Vec<usize> =
             (0..self.segments.len()).filter(|&at| self.is(at, LineForm::List)).collect();
-        // A list of the author's rules: an introduction such as "From now on:", and items.
+        // A list of rules by the author: an introduction such as "From now on:", followed by items.
         if !has_document && prose == [0] && lists == [1] && self.lists_own_rules(0) {
             return vec![0, 1];
         }
         if prose.len() == 1 && !has_document && lists.is_empty() {
             return prose;
         }
-        // Announced material extends to the end of the prompt.
+        // Material after an announcement extends to the end of the prompt.
         if let Some(&announcing) = prose.iter().find(|&&at| self.announces(at)) {
             let before = &prose[..=prose.partition_point(|&at| at < announcing)];
             let is_plain = before.iter().enumerate().all(|(number, &at)| at == number)
@@ -147,21 +149,21 @@ impl<'p> CutPrompt<'p> {
         let pointing: Vec<usize> = prose.iter().copied().filter(|&at| self.points(at)).collect();
         let asking = self.asking_end();
         if pointing.is_empty() && !has_document && lists.is_empty() {
-            // Next to a request, a segment is for Claude if it asks for something, or if it is short and addresses
-            // Claude.
+            // Next to a request, a segment counts as addressed to Claude if it asks for something, or if it is short
+            // and addresses Claude.
             let is_said = |&at: &usize| self.asks(at) || self.is_short(at) && self.is_addressed(at);
             let is_all_said = prose.iter().all(is_said);
             return if is_all_said { prose } else { asking.into_iter().collect() };
         }
-        // The text that is pointed to follows the first segment, or precedes the last one.
+        // The text that a segment points to is after the first segment or before the last one.
         let is_at_end = pointing.iter().all(|&at| Some(at) == asking);
         let ends_prompt = asking.is_some_and(|at| at == first && at == 0 || at == last);
         if is_at_end && ends_prompt { asking.into_iter().collect() } else { Vec::new() }
     }
 
-    /// Returns whether no part of the prompt attributes a wish to another person. This requires that each other
-    /// sentence addresses Claude, that none names a source or asks for work on a text, and that none after the wish
-    /// asks about the wish.
+    /// Returns whether no other part of the prompt attributes a wish to another person. Each other sentence must
+    /// address Claude, must not name a source, and must not ask for work on a text. No sentence after the wish may ask
+    /// about the wish.
     fn is_own_wish(&self, wish: &Range<usize>) -> bool {
         let shown = (0..self.segments.len()).filter(|&at| !self.is(at, LineForm::Marked));
         let mut others =
@@ -173,8 +175,8 @@ impl<'p> CutPrompt<'p> {
             })
     }
 
-    /// Returns the first sentence at the beginning or end of the prompt that asks for something and contains no wish.
-    /// Either end may be material.
+    /// Returns the first sentence in the first or last segment that asks for something and contains no wish. Either
+    /// segment may be material.
     fn first_question(&self) -> String {
         let prose = self.prose();
         let ends = prose.first().into_iter().chain(prose.last());
@@ -186,8 +188,8 @@ impl<'p> CutPrompt<'p> {
         asking.next().map_or(String::new(), |range| self.without_marked(range).trim().to_owned())
     }
 
-    /// Returns the segment of prose that asks for something: the first or the last one of the prompt; `None` if both
-    /// do, or neither.
+    /// Returns the segment of prose that asks for something: the first or the last one of the prompt. Returns `None` if
+    /// both ask for something, or neither.
     fn asking_end(&self) -> Option<usize> {
         let prose = self.prose();
         let (first, last) = (*prose.first()?, *prose.last()?);
@@ -205,7 +207,7 @@ impl<'p> CutPrompt<'p> {
         self.of(at).ends_with([':', '：']) && !is_marked
     }
 
-    /// Returns whether a segment points to an adjacent text without marks.
+    /// Returns whether a segment points to an adjacent text that has no marks.
     fn points(&self, at: usize) -> bool {
         let is_marked = self.is(at + 1, LineForm::Marked)
             || at > 0 && self.is(at - 1, LineForm::Marked)
@@ -246,13 +248,12 @@ impl<'p> CutPrompt<'p> {
         sentences.map(|sentence| start + sentence.start..start + sentence.end).collect()
     }
 
-    /// Returns the parts of a segment that are the author's words: sentences without reported speech, and in a sentence
-    /// with reported speech the text before it. The text after a colon, or the text to work on, may extend over several
-    /// sentences.
+    /// Returns the parts of a segment that are the author's words: sentences without reported speech, and the text
+    /// before reported speech. Text after a colon, and text to work on, may extend over several sentences.
     fn parts(&self, at: usize) -> Vec<OwnPart> {
         let sentences = self.sentences(at);
         let text = |range: &Range<usize>| self.masked[range.clone()].trim();
-        // "Story: ... Acceptance: ..." is a completed form.
+        // A segment with several labels, such as "Story: ... Acceptance: ...", is a completed form.
         let is_named = |name: &str| !is_own_head(name) && !SPEAKS.is_match(name);
         let named =
             sentences.iter().filter_map(|range| label(text(range))).filter(|it| is_named(it));
@@ -285,10 +286,10 @@ impl<'p> CutPrompt<'p> {
     }
 }
 
-/// A part of a prompt that is its author's words.
+/// A part of a prompt with words of the author.
 struct OwnPart {
     range: Range<usize>,
-    /// Whether it is a whole sentence that the author addresses to Claude.
+    /// Whether the part is a whole sentence that the author addresses to Claude.
     is_own: bool,
 }
 
@@ -297,7 +298,7 @@ struct OwnPart {
 enum Report {
     /// There is no reported speech.
     None,
-    /// The reported speech ends with the sentence, or with the marks within it.
+    /// The reported speech ends with the sentence, or with marks within the sentence.
     Closed,
     /// The reported speech may continue in the next sentence.
     Open,
@@ -315,12 +316,12 @@ impl Report {
     }
 }
 
-/// Returns the position of the colon before reported speech or before a text to work on; `None` if there is none.
+/// Returns the position of the colon before reported speech or before text to work on; `None` if there is none.
 fn speech_of(sentence: &str) -> Option<usize> {
     let colon = sentence.find(": ").or_else(|| sentence.find('：'));
     let at = colon.or_else(|| sentence.trim_end().strip_suffix(':').map(str::len))?;
     let (head, tail) = (sentence[..at].trim(), &sentence[at..]);
-    // A wish may follow its topic or an introduction.
+    // A wish may follow a topic or an introduction by the author.
     let is_own = || is_own_head(head) || !has_wish(tail);
     (is_others(head) || !is_own()).then_some(at)
 }
@@ -363,20 +364,19 @@ fn asks(sentence: &str) -> bool {
         || WORKS_ON_TEXT.is_match(sentence)
 }
 
-/// Returns whether a sentence contains words of a wish or of a habit.
+/// Returns whether a sentence contains a wish or describes a habit.
 fn is_wish(sentence: &str) -> bool {
     has_wish(sentence) || words::HABIT.is_match(sentence)
 }
 
-/// Returns whether a wish is its author's own, which means neither attributed to another person nor meant to be part of
-/// a text.
+/// Returns whether a wish is its author's: it is not attributed to another person and not intended as part of a text.
 fn is_wish_of_author(wish: &str) -> bool {
-    // A wish may ask for a text to be inserted or shown. That text follows the first words.
+    // A wish may ask for a text to be inserted or displayed. That text follows the verb.
     let is_put_in = PUTS_IN.find(wish).is_some_and(|found| match found.start() {
         0 => !is_wish(found.as_str()),
         start => !is_wish(&wish[..start]),
     });
-    // A wish after a comma may be part of a request about a text.
+    // A wish after a comma may be part of a request to work on a text.
     let head = wish.split([',', '，']).next().unwrap_or_default();
     let names_text =
         || head.split(' ').any(|word| ["it", "them", "das", "es", "ça", "lo"].contains(&word));
@@ -388,8 +388,8 @@ fn is_wish_of_author(wish: &str) -> bool {
     !is_put_in && !is_behind_request && !is_material
 }
 
-/// Returns whether a sentence next to a wish addresses Claude about the work, and mentions no text or person that may
-/// be the source of the wish.
+/// Returns whether a sentence next to a wish addresses Claude about the work, and names no text or person that may be
+/// the source of the wish.
 fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
     /// Maximum number of words of a request whose only object is a pronoun such as "it".
     const SHORT_WORDS_MAX: usize = 8;
@@ -413,7 +413,7 @@ fn points(text: &str) -> bool {
     POINTS.find_iter(text).any(|found| {
         let rest = text[found.end()..].trim_start();
         let next: Vec<&str> = rest.split_whitespace().take(2).collect();
-        // "This bug" and "this project" do not point to a text.
+        // "This bug" and "this project" are not references to a text.
         let is_of_code = next.iter().any(|word| {
             let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
             OF_CODE.contains(&word.trim_end_matches('s')) || OF_CODE.contains(&word.as_str())
@@ -452,7 +452,7 @@ fn masked(text: &str) -> String {
     masked
 }
 
-/// Returns the ranges of elements: `<article>...</article>`. An element that opens on a separate line and is not closed
+/// Returns the ranges of elements, such as `<article>...</article>`. An unclosed element that opens on a separate line
 /// extends to the end.
 fn elements(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -512,7 +512,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let Some((end, mark)) = quotation_end(text, at, c, closing) else { continue };
-        // Direct speech after a colon may be short.
+        // A quotation after a colon may be short.
         let is_speech = text[..at].ends_with(": ");
         if is_speech || count(&text[at + c.len_utf8()..end]) >= QUOTED_WORDS_MIN {
             done = end + mark.len_utf8();
@@ -538,7 +538,7 @@ fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<
         closing.contains(c) && (!is_plain || after.is_none_or(|c| !c.is_alphanumeric()))
     };
     let (end, mark) = inner.char_indices().find(closes)?;
-    // An apostrophe that opens no quotation could otherwise match one in a later paragraph.
+    // Otherwise an apostrophe could be matched with one in a later paragraph.
     let crosses = is_plain && inner[..end].contains("\n\n");
     (!crosses).then_some((at + open.len_utf8() + end, mark))
 }
@@ -568,7 +568,7 @@ fn segments(text: &str) -> Vec<LineGroup> {
         let range = start..start + line.len();
         let last = segments.last_mut().filter(|_| goes_on);
         let form = match last.as_ref().map(|last| last.form) {
-            // A document extends to the end of its paragraph.
+            // A document extends to the end of the paragraph.
             Some(LineForm::Formal) => LineForm::Formal,
             _ if mail[number] || labelled && label(line).is_some() => LineForm::Formal,
             Some(LineForm::List) if line.starts_with([' ', '\t']) => LineForm::List,
@@ -589,7 +589,7 @@ fn segments(text: &str) -> Vec<LineGroup> {
     segments
 }
 
-/// Returns whether a line continues the sentence of the line above it, which was wrapped.
+/// Returns whether a line continues the sentence of the previous line, because the text was wrapped.
 fn is_broken(above: &str, line: &str) -> bool {
     /// Minimum number of characters of a wrapped line.
     const LONG_CHARS_MIN: usize = 50;
@@ -626,8 +626,8 @@ fn is_greeting(line: &str) -> bool {
     GREETING.is_match(line) && (TO_CLAUDE.is_match(line) || count(line) == 1)
 }
 
-/// Returns for each line whether it is part of a mail. A mail extends from its header to the end, or from its greeting
-/// to its closing and the name below that.
+/// Returns, for each line, whether it is part of a mail. A mail extends from its header to the end of the prompt, or
+/// from its greeting to its closing and the name after that.
 fn mail_lines(text: &str) -> Vec<bool> {
     /// Maximum number of lines with name and address below the closing of a mail.
     const NAME_LINES_MAX: usize = 3;
@@ -644,7 +644,7 @@ fn mail_lines(text: &str) -> Vec<bool> {
     if let Some(at) = farewell {
         let below = lines[at + 1..].iter();
         let named = below.take(NAME_LINES_MAX).take_while(|line| !line.trim().is_empty()).count();
-        // Without a greeting, the mail begins after the first paragraph, which is the author's.
+        // Without a greeting, the mail begins after the first paragraph, which is the author's own.
         let gap = lines[..at].iter().position(|line| line.trim().is_empty());
         let first = greeting.filter(|&first| first < at).or(gap).unwrap_or(at);
         mail[first..=at + named].fill(true);
@@ -654,7 +654,7 @@ fn mail_lines(text: &str) -> Vec<bool> {
     mail
 }
 
-/// Returns the sentences of a paragraph with placeholders, even if no sentence starts with a capital letter.
+/// Returns the sentences of a paragraph with placeholders. Sentences need not start with a capital letter.
 fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -670,7 +670,7 @@ fn sentences(text: &str) -> Vec<Range<usize>> {
             }
             '。' | '！' | '？' => true,
             '\n' => text[start..at].trim_end().ends_with(['.', '!', '?', ':']),
-            // Closing marks that follow the end of a sentence belong to that sentence.
+            // Closing marks after the end of a sentence belong to the sentence.
             _ => false,
         };
         if is_end && end > start {
@@ -695,17 +695,16 @@ fn is_abbreviation(text: &str) -> bool {
     text.ends_with('.') && (is_number || known.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// Returns whether a sentence may begin after another one: with a capital letter, or with a small letter if the other
-/// sentence did.
+/// Returns whether a sentence may begin here. It may begin with a small letter only if the previous sentence did.
 fn begins_sentence(rest: &str, before: &str) -> bool {
     let is_small = |text: &str| text.trim_start().starts_with(char::is_lowercase);
     !is_small(rest) || is_small(before)
 }
 
-/// Nouns for texts that are written for readers.
+/// Nouns for texts that are written for human readers.
 const TEXT: &str = r"(?:(?:e-?)?mails?|messages?|tickets?|letters?|articles?|posts?|threads?|transcripts?|tweets?|texts?|paragraphs?|sentences?|minutes|polic(?:y|ies)|spec(?:ification)?s?|assignments?|poems?|haikus?|stor(?:y|ies)|speech(?:es)?|ads?|adverts?|announcements?|notices?|clauses?|contracts?|licen[cs]es?|faqs?|subtitles?|lyrics|quotes?|quotations?|snippets?|repl(?:y|ies)|excerpts?|translations?|chats?|conversations?|instructions|guidelines|readme|handbooks?|wiki|feedback|reviews?|reports?|interviews?|surveys?|dialogues?|scripts? of|recipes?|leaflets?|brochures?|slides|essays?|abstracts?|blurbs?|bios?|captions?|testimonials?)";
 
-/// Returns a pattern in which `TEXT` is replaced by these nouns.
+/// Returns a pattern in which `TEXT` is replaced by the nouns in [`TEXT`].
 fn with_text(text: &str) -> Pattern {
     pattern(&text.replace("TEXT", TEXT))
 }
@@ -721,7 +720,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    /// Another person, or their statement. Each language has one line.
+    /// Another person, or a statement of another person. Each language has one line.
     SOURCE = pattern(r"(?ix)\b(?:the|an?|our|my|your|his|her|their|this|some|one|from|by)\ (?:(?:new|old|other|senior|former)\ )?(?:customers?|clients?|boss|managers?|bosses|colleagues?|co-?workers?|team\ ?mates?|interns?|consultants?|contractors?|reviewers?|suppliers?|competitors?|lawyers?|auditors?|legal|compliance|hr|qa|cto|ceo|po|product\ owner|stakeholders?|friends?|brother|sister|wife|husband|mother|father|mum|mom|dad|grandma|grandpa|teacher|professor|landlord|neighbou?rs?|tenants?|character|narrator|hero|villain|captain|other\ (?:session|model|agent|claude))\b
         |\b(?:compliance|legal|chatgpt|gpt-?[0-9]\w*|copilot|gemini|grandma|grandpa|somebody|someone|anybody|anyone|everybody\ says|people\ say)\b|\b(?:wrote|told|said|says|asked|mailed|emailed|pinged|insists|insisted|claims|mentioned|quote[sd]?|dictated?)\b
         |\b(?:der|die|den|dem|vom|von|ein\w*|mein\w*|unser\w*|sein\w*|ihr\w*)\ (?:chef\w*|kund\w+|kolleg\w*|vorgesetzte\w*|mandant\w*|praktikant\w*|berater\w*|lieferant\w*|freund\w*|oma|opa|figur)\b|\b(?:zitat|jemand|meinte|sagte|sagt|schrieb|schreibt)\b
@@ -738,9 +737,11 @@ patterns! {
         |テスト(?:です|だ|入力)|冗談|仮に|もし|かもしれ|まだ決め|测试一下|开玩笑|假设|如果|也许");
     /// The author speaks in a role, as in a user story ("As an admin, I ...").
     ROLE = pattern(r"(?ix)^\W*(?:[\p{Lu}0-9-]+:?\ )?(?:as\ an?\ [\w\ -]{2,30}?,?\ I\b|als\ [\p{L}\ -]{2,30}?\ (?:möchte|will|kann)\ ich\b|en\ tant\ qu|como\ \p{L}+,?\ (?:quiero|quero)\b|come\ \p{L}+,?\ voglio\b)|として、?私は");
-    /// A verb of output directly before words of a wish. The words belong to a text, and the wish is not the author's.
+    /// A verb of output directly before the words of a wish. The words are part of a text to be written, so the wish is
+    /// not the author's.
     PUTS_IN = pattern(r"(?ix)\b(?:repl(?:y|ies)|say|says|saying|read|reads|reading|contains?|includes?|states?|stating|print|prints|display|displays|shows?|orders?|goes|begins|starts|ends|called|titled|text|slogan|label|motto|is|write|writes|write\ that|schreib\w*\ dass|sagt|steht|lautet|heißt|dit|dise|dice|diga|dica|diz|diga)\b[\s:,]*(?:(?:that|dass|que|che)\ )?(?:[\w.-]+\ ){0,2}?(?:please\ |must\ |should\ )?(?:from\ now|always\b|never\b|going\ forward|ab\ (?:jetzt|sofort)|immer\b|nie(?:mals)?\b|à\ partir|désormais|toujours\b|jamais\b|a\ partir|siempre\b|nunca\b|d['’]ora|sempre\b|mai\b)|と(?:答え|返|表示|書)|という");
-    /// Words of a wish with a capital letter inside a sentence. They are a quotation without marks.
+    /// Words of a wish that begin with a capital letter inside a sentence, which means that they are quoted without
+    /// marks.
     STARTS_INSIDE = pattern(r"[\p{L}\p{N}),]\s+(?:From (?:now|here|today)|Always|Never|Going forward|In (?:the )?future|Please|Remember|Whenever|Do not|Don['’]t|Ab (?:jetzt|sofort|heute)|Immer|Niemals|Nie|Künftig|À partir|Désormais|Toujours|Jamais|A partir|Siempre|Nunca|D['’]ora|Sempre|Mai|Da (?:ora|oggi)|De agora)\s");
     /// A request to explain a text.
     EXPLAINS = pattern(r"(?ix)^\W*(?:please\ |can\ you\ |could\ you\ )?(?:explain|interpret|decode|discuss|continue|analy[sz]e|rate|comment|guess|react|erklär\w*|deute|expli\w+|spiega\w*|interpret\w*|comenta\w*|continu\w*)\b|説明|解释|続き");
@@ -781,7 +782,7 @@ patterns! {
         |puedes|escribe|añade|agrega|explica|busca|borra|crea|pasa|cambia|muestra|comprueba|haz|pode|escreva|adicione|explique|procure|apague|crie|mude|mostre|faça|puoi|scrivi|aggiungi|spiega|cerca|cancella|mostra|fai
         |kun\ je|schrijf|voeg|leg|zoek|verwijder|maak|toon|napisz|dodaj|usuń|sprawdź|zmień|stwórz|czy\ możesz|pokaż|zrób|напиши|добавь|удали|проверь|сделай|объясни|найди|можешь|покажи)\w*\b
         |\b(?:misin|mısın|musun)\b|(?:ください|下さい|くれますか|お願いします)[。\s]*$|^\W*(?:请|帮我)|(?:주세요|해줘)[.\s]*$|^\W*(?:turn|make|use|put|save|parse|group|answer|start|just|get|pull|list|tell|give|summari[sz]e|translate|delete|keep|name|count|see|apply|adapt|link|deploy|send|print|help|tidy|collect|cut|look\ up|compare|format|check|which|what|how|why|where|when|who|is|are|does|do|did|can|could|should)\b");
-    /// Before a colon: words that attribute the text after it to another person.
+    /// Before a colon: words for a statement by another person, who is the author of the text after the colon.
     SPEAKS = pattern(r"(?ix)^\W*(?:it|they|he|she)\b|\b(?:goes|went|went\ like)\b|\b(?:wrote|writes|said|says|stated|states|reads|commented|comments\ that|replied|replies|answered|claims|claimed|complained|reported|demands|demanded|posted|sent|forwarded|told\ (?:me|us)|asked\ (?:me|us)|recommends|advises|suggests|according\ to
         |schrieb|schreibt|sagt|sagte|meint|meinte|steht|écrit|dit|escribió|escribe|dijo|dice|scrive|scritto|escreveu|escreve|disse|diz|schreef|schrijft|zegt|zei|napisała?|pisze|powiedziała?|mówi|пишет|написала?|говорит|сказала?|yazdı|yazmış|diyor|dedi)\b|写道|说|写了|曰く|書いて|言って|によると");
     /// The author refers to their own statement.
@@ -797,9 +798,9 @@ patterns! {
         |\b(?:rule|convention|advice|policy|wish|guideline)\s+(?:was|were|used\ to)\b
         |\b(?:rules?|conventions?|advice|polic(?:y|ies)|wish(?:es)?|guidelines?|this|that|it|which)\s+(?:(?:is|are|was|were|does|do|has|have)\s+)?(?:holds?\ no\ longer|(?:no\ longer|n['’]?t\ .{0,12}any\ ?more|not\ .{0,12}any\ ?more|not)\s*(?:hold|holds|apply|applies|valid|true|in\ force|stand|stands|count|counts)\b)
         |\bholds?\ no\ longer\b|\bgilt\ nicht\ mehr\b|\bne\ s['’]applique\ plus\b|\bya\ no\ (?:vale|aplica)\b|\bnon\ vale\ più\b|\bnão\ vale\ mais\b");
-    /// Before a colon: the owner of the text.
+    /// Before a colon: a text of another person, such as "Olga's comment".
     OWNED = with_text(r"^\W*(?:\w+\s){0,2}?\p{Lu}\w+['’]s\s+(?:\w+\s+)?(?i:TEXT|answer|comment|question|rule|advice)\b[^.]*$");
-    /// Before a colon: the name of a text by a program or on a web page.
+    /// Before a colon: the label of a text by a program or on a web page, such as "error message".
     LABEL = pattern(r"(?i)^\W*(?:(?:the|this|its)\s)?(?:commit|pr|pull request|mr|merge request|error|warning|log|lint|review|issue|ticket|release|exception|panic|chat|failure)\s(?:message|description|comment|title|text|line|entry|output|body|subject)\s*$");
     /// A sentence that names its source.
     ACCORDING_TO = pattern(r"(?i)^\W*(?:according to|as per|laut|selon|d['’]après|según|secondo|segundo|według|volgens|по словам|согласно)\b|^\W*(?:根据|據|によると)");
@@ -821,8 +822,8 @@ patterns! {
         |^\s*@?\p{L}[\w.\ -]{0,24},?\s+\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*$
         |^\s*@?\p{L}[\w.\ -]{0,30}\s(?:commented|wrote|replied|posted|said|asked)\s(?:on\s|at\s|an?\s|[0-9]+\s|yesterday|today|last\s|just\s).{0,40}$
         |^\s*(?:-{2,}|_{2,}|={2,})\s?(?i:original|forwarded|ursprüngliche|weitergeleitete|message|mensaje)"#);
-    /// A line written by a program, with a time, a level or a location before the message. A date alone is typical of a
-    /// person, and so is "Warning" with a capital letter: programs write it in small letters.
+    /// A line written by a program, with a time, a level or a location before the message. A date without a time is
+    /// typical of a person, and so is "Warning" with a capital letter, because programs write it in small letters.
     MACHINE_LINE = pattern(r"(?x)^\s*(?:
         \[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T\ ][0-9][0-9]:[0-9][0-9](?::[0-9][0-9](?:[.,][0-9]+)?)?\s?(?:Z|[+-][0-9][0-9]:?[0-9][0-9])?\]?[\s:,|-]
         |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\s+[0-9]{1,2}\s[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\s

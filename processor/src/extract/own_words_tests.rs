@@ -1,10 +1,10 @@
-//! Prompts that contain others' words, and similar prompts in the user's own words: both written by hand, before the
-//! rules that distinguish them.
+//! Prompts with text by other people, and similar prompts in the user's own words. Both were written by hand, before
+//! the rules that distinguish them.
 
 use super::{own_words, request};
 use crate::extract::tests::own_wishes as wishes;
 
-/// Prompts with a wish of another person.
+/// Prompts that contain a wish of another person.
 const OTHERS: [&str; 44] = [
     "Can you answer this mail?\n\nHi all,\n\nplease always render dates in UTC, never in local time.\n\nBest regards,\nOlga",
     "This is the mail from support:\n\nAlways render dates in UTC, never in local time.",
@@ -52,7 +52,7 @@ const OTHERS: [&str; 44] = [
     "Which of the agent's rules made it fail?\n\n```\nAlways render dates in UTC, never in local time.\n```",
 ];
 
-/// Prompts in which the user wishes for it.
+/// Prompts that contain a wish of the user.
 const OWN: [&str; 36] = [
     "Always render dates in UTC, never in local time.",
     "Hi Claude,\n\nalways render dates in UTC, never in local time.",
@@ -92,7 +92,7 @@ const OWN: [&str; 36] = [
     "One more thing about the tests: always name them after what they show, never test1.",
 ];
 
-/// More prompts like [`OTHERS`], written after the rules and before they were measured on them.
+/// More prompts like [`OTHERS`]. They were written after the rules, which were not changed before the measurement.
 const OTHERS_UNSEEN: [&str; 24] = [
     "A colleague asked me to have a look:\n\n> Always pin the toolchain, never use nightly.\n\nWorth it?",
     "From the forum:\n\nAlways pin the toolchain, never use nightly.",
@@ -120,7 +120,7 @@ const OTHERS_UNSEEN: [&str; 24] = [
     "tom 10:02\nAlways pin the toolchain, never use nightly.\n\nmax 10:05\nwhy?",
 ];
 
-/// More prompts like [`OWN`], written after the rules and before they were measured on them.
+/// More prompts like [`OWN`]. They were written after the rules, which were not changed before the measurement.
 const OWN_UNSEEN: [&str; 20] = [
     "Always pin the toolchain, never use nightly.",
     "Hey,\nalways pin the toolchain, never use nightly.",
@@ -144,7 +144,7 @@ const OWN_UNSEEN: [&str; 20] = [
     "Here is the rule: always pin the toolchain, never use nightly.",
 ];
 
-/// Prompts that are or contain a line that a program wrote, or a text that a heading or a label announces.
+/// Prompts with a line that a program wrote, or with text after a heading or a label.
 const MACHINES: [&str; 22] = [
     "2026-11-01T10:00:00Z INFO Never use port 8080 for the proxy, always use 8443.",
     "2026-11-01 10:00:00,123 WARNING root Never use port 8080 for the proxy, always use 8443.",
@@ -170,14 +170,14 @@ const MACHINES: [&str; 22] = [
     "Why does it say this?\nError: Always format with black, never with yapf.\nI did format it.",
 ];
 
-/// Prompts that begin as a program or a chat would, with the user's own wish.
+/// Prompts with a wish of the user after words that resemble a label by a program.
 const OWN_LABELS: [(&str, &str); 3] = [
     ("Error messages: never use floats for money in them, always cents.", "floats for money"),
     ("Commit messages: always in the imperative, never in the past tense.", "imperative"),
     ("Errors: never swallow one, always say which file it was about.", "swallow"),
 ];
 
-/// Prompts in which text next to the wish may be its source: in doubt it is material.
+/// Prompts in which text next to the wish may be its source. The wish then counts as material.
 const IN_DOUBT: [&str; 30] = [
     "Ada wrote: \"we should use floats for money\". No: never use floats for money, always cents.",
     "The docs say “use floats here”. Never use floats for money, always cents.",
@@ -211,7 +211,7 @@ const IN_DOUBT: [&str; 30] = [
     "Here is a memo somebody left. From now on always knock first. File it.",
 ];
 
-/// Explicit wishes next to work, greetings and thanks.
+/// Explicit wishes next to requests, greetings and thanks.
 const EXPLICIT: [&str; 12] = [
     "From now on always run the formatter before you commit.",
     "Thanks, that works. From now on always run the formatter before you commit.",
@@ -235,7 +235,7 @@ fn statements_of_others_are_no_wishes_of_the_user() {
 
 #[test]
 fn most_wishes_of_the_user_are_found() {
-    // In doubt a wish is material: next to a source, a statement, or words about speech.
+    // Next to a source, a statement or words about speech, a wish counts as material in case of doubt.
     let lost: Vec<&str> = OWN.into_iter().filter(|prompt| wishes(prompt).is_empty()).collect();
     assert!(lost.len() * 3 <= OWN.len(), "{} of {}: {lost:#?}", lost.len(), OWN.len());
 }
@@ -281,7 +281,7 @@ fn unseen_prompts_are_judged_alike() {
     );
 }
 
-/// Returns everyday prompts by other authors (`tests/fixtures/everyday`), one JSON object per line.
+/// Returns everyday prompts written by other authors (`tests/fixtures/everyday`), one JSON object per line.
 fn everyday(name: &str) -> Vec<serde_json::Value> {
     let path = format!("{}/../tests/fixtures/everyday/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();

@@ -7,8 +7,8 @@
 
 pub(crate) use regex::Regex as Pattern;
 
-/// Creates a pattern, whose text must be valid. Patterns use `[0-9]` for digits and repetitions without an upper bound,
-/// because each repetition of a Unicode class copies hundreds of ranges.
+/// Creates a pattern; `text` must be a valid regular expression. Patterns use `[0-9]` for digits and repetitions
+/// without an upper bound, because each repetition of a Unicode class copies hundreds of ranges.
 pub(super) fn pattern(text: &str) -> Pattern {
     #[expect(
         clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Sentences of a Markdown text, each with its context: paragraph or list, heading above, position.
+//! Sentences of a Markdown text, each with its context: paragraph or list, preceding heading, and position.
 
 use std::sync::LazyLock;
 
@@ -6,10 +6,10 @@ use super::clean::{plain, without_filler};
 
 use super::pattern::{Pattern, pattern};
 
-/// Maximum number of sentences of one text. A longer text is a pasted document.
+/// Maximum number of sentences of one text. A longer text is probably a pasted document.
 const SENTENCES_MAX: usize = 400;
 
-/// Maximum number of characters of a list that is joined with its introduction into one sentence.
+/// Maximum number of characters of a list that is joined with its introduction to one sentence.
 const JOINED_CHARS_MAX: usize = 260;
 
 /// A sentence, or a list item, with its place in the text.
@@ -19,7 +19,7 @@ pub struct ProseSentence {
     pub text: String,
     /// The text as written.
     pub raw: String,
-    /// The heading above it, or the words that introduce its list. May be empty.
+    /// The preceding heading, or the text that introduces the list. It may be empty.
     pub heading: String,
     /// Whether it is a list item or a table row.
     pub list: bool,
@@ -29,7 +29,7 @@ pub struct ProseSentence {
     pub code: bool,
 }
 
-/// Separator between the rows of a table that is kept as one statement.
+/// Separator between the rows of a table that is added as one statement.
 const ROW_MARK: &str = " · ";
 
 /// A block of Markdown: lines that belong together.
@@ -102,7 +102,7 @@ pub fn sentences(markdown: &str) -> Vec<ProseSentence> {
     sentences
 }
 
-/// Returns the blocks of a text, without code.
+/// Returns the blocks of a text, without code blocks.
 pub fn blocks(markdown: &str) -> Vec<ProseBlock> {
     let mut blocks = Vec::new();
     let mut paragraph = String::new();
@@ -138,7 +138,7 @@ pub fn blocks(markdown: &str) -> Vec<ProseBlock> {
             blocks.push(ProseBlock::Item { text, depth: found[1].len() });
         } else {
             match blocks.last_mut() {
-                // An indented line continues the item above it.
+                // An indented line continues the previous item.
                 Some(ProseBlock::Item { text, .. })
                     if paragraph.is_empty() && line.starts_with([' ', '\t']) =>
                 {
@@ -178,8 +178,8 @@ fn list_after(blocks: &[ProseBlock], from: usize) -> (Vec<&str>, usize) {
     (items, end)
 }
 
-/// Returns a short list and the words that introduce it as one sentence, because neither is clear without the other;
-/// `None` for other lists.
+/// Joins a short list with its introduction to one sentence, because neither is clear without the other. Returns `None`
+/// if there is no introduction or the list is too long.
 fn joined(
     sentences: &mut Vec<ProseSentence>,
     block: usize,
@@ -203,7 +203,7 @@ fn joined(
     Some(ProseSentence { text, list: false, code, ..last })
 }
 
-/// Returns the words that introduce a list item: those before the list, or the heading.
+/// Returns the text that introduces a list item: the sentence before the list, or the heading.
 fn announced(sentences: &[ProseSentence], heading: &str, block: usize) -> String {
     let before = sentences
         .iter()
@@ -303,7 +303,7 @@ pub fn split(text: &str) -> Vec<&str> {
     let mut depth = 0usize;
     let bytes = text.as_bytes();
     for (at, c) in text.char_indices() {
-        // A closing quotation mark belongs to its sentence, even if the quotation contains sentence ends.
+        // The closing quotation mark belongs to the sentence, even if the quotation ends with a full stop.
         if at < start {
             continue;
         }
@@ -335,7 +335,8 @@ pub fn split(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Returns whether a line break ends a sentence, because the next line begins like a new sentence.
+/// Returns whether a line break ends a sentence: the line ends with punctuation, or the next line begins with bold
+/// text.
 fn ends_line(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end();
     let after = text[at + 1..].trim_start();
@@ -366,14 +367,14 @@ fn is_abbreviation(text: &str) -> bool {
     ) || last.strip_suffix(ENDS).is_some_and(is_short_number)
 }
 
-/// Returns whether a text is empty or a list number, so that the full stop after it ends no sentence.
+/// Returns whether a text is empty or a list number. A full stop after it then does not end a sentence.
 fn is_short_number(text: &str) -> bool {
     text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn begins_sentence(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['"', '\'', '*', '”', '’']).trim_start();
-    // Some names begin with a small letter and contain a capital one.
+    // Some names begin with a small letter and contain a capital letter.
     let word = rest.split_whitespace().next().unwrap_or_default();
     let is_name = word.chars().all(char::is_alphanumeric) && word.chars().any(char::is_uppercase);
     rest.chars().next().is_none_or(|c| {

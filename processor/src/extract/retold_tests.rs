@@ -1,4 +1,4 @@
-//! Orders that Claude retells, and similar statements of facts.
+//! Instructions that Claude repeats from a source, and similar statements of facts.
 
 use super::retells_order;
 

@@ -1,12 +1,12 @@
-//! The working trees of a project. Paths relative to them are the same on every machine.
+//! The roots of a project's working trees. Paths relative to these are the same on every machine.
 
 use super::words;
 
-/// The working trees of a project, each as folders separated by `/`. A Windows drive is `/d`.
+/// The roots of a project's working trees as recorded, with `/` as separator. A Windows drive is `/d`.
 #[derive(Clone, Debug, Default)]
 pub struct Roots(Vec<String>);
 
-/// The folder of a worktree inside its main tree.
+/// Folder of Claude Code's worktrees inside the main tree.
 const WORKTREES: &str = "/.claude/worktrees/";
 
 impl Roots {
@@ -20,14 +20,14 @@ impl Roots {
             .collect();
         roots.extend(owners);
         roots.retain(|root| root.len() > 1);
-        // The deepest root is first, because a worktree may be inside the main tree.
+        // The longest root is first, because a worktree may be inside the main tree.
         roots.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         roots.dedup();
         Self(roots)
     }
 
-    /// Returns these roots. If a session ran outside of all of them, its uppermost folder is added, which is a removed
-    /// clone or another person's clone.
+    /// Returns these roots. If a session ran outside of all of them, the uppermost of its folders is added, because it
+    /// is probably a removed clone or a clone on another machine.
     pub fn with_folders<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Self {
         Self::new(self.0.iter().cloned().chain(self.outside(folders)))
     }
@@ -38,7 +38,7 @@ impl Roots {
         outside.min_by_key(String::len)
     }
 
-    /// Returns the part of an absolute path below a root: empty for the root itself, `None` outside of all roots.
+    /// Returns the part of an absolute path below a root; empty for the root itself, `None` outside of all roots.
     fn inner(&self, path: &str) -> Option<String> {
         let inner = self.0.iter().find_map(|root| {
             let (head, rest) = path.split_at_checked(root.len())?;
@@ -62,7 +62,7 @@ impl Roots {
         self.inner(path).filter(|inner| !inner.is_empty())
     }
 
-    /// Returns a text in which all paths below the working trees are relative, in any spelling.
+    /// Returns a text with all paths below the working trees made relative, in any spelling.
     pub fn strip(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for root in &self.0 {
@@ -73,7 +73,7 @@ impl Roots {
         words::IN_WORKTREE.replace_all(&text, "").into_owned()
     }
 
-    /// Returns the folder of a command relative to its working tree: `.` for the root, `None` outside.
+    /// Returns the folder of a command relative to its working tree; `.` for the root, `None` outside.
     pub fn directory(&self, cwd: &str, inner: &str) -> Option<String> {
         let inner = unified(inner);
         let whole = match inner.as_str() {
@@ -99,7 +99,7 @@ fn unified(path: &str) -> String {
     }
 }
 
-/// Returns a path without `.` and `..`; `None` if it leads above its start.
+/// Returns a path without `.` and `..`; `None` if `..` leads above its beginning.
 fn folded(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -113,7 +113,7 @@ fn folded(path: &str) -> Option<String> {
     Some(format!("/{}", parts.join("/")))
 }
 
-/// Returns the spellings of a root: unchanged and, for a path on a drive, as on Windows.
+/// Returns the spellings of a root: as stored and, for a path on a drive, as on Windows.
 fn spellings(root: &str) -> Vec<String> {
     let mut spellings = vec![root.to_owned()];
     let drive = root.as_bytes();
@@ -126,7 +126,7 @@ fn spellings(root: &str) -> Vec<String> {
     spellings
 }
 
-/// Returns a text without a root, ignoring case. The rest is unchanged.
+/// Returns a text with all occurrences of a root removed, ignoring case.
 fn stripped(text: &str, root: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let root = root.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Sets of the words in texts, for comparing their content.
+//! Sets of the words in texts, for comparing texts.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use memory_store::text;
 /// The words of a text.
 pub type WordSet = BTreeSet<String>;
 
-/// Returns the terms that identify the subject of a text.
+/// Returns the terms of a text.
 pub fn subject_of(text: &str) -> WordSet {
     text::tokens(text).into_iter().map(|token| token.term).collect()
 }
@@ -17,10 +17,10 @@ pub fn word_set(text: &str) -> WordSet {
     text::words(text).into_iter().collect()
 }
 
-/// Number of words below which two sets count as similar only if they are equal.
+/// Minimum number of words in a set for a partial overlap. Smaller sets overlap only if they are equal.
 const WORDS_FEW: usize = 3;
 
-/// Returns the share of the smaller set's words that the larger set contains.
+/// Returns the fraction of the smaller set's words that are in the larger set.
 pub fn overlap(a: &WordSet, b: &WordSet) -> f32 {
     let smaller = a.len().min(b.len());
     if smaller < WORDS_FEW {
@@ -31,7 +31,7 @@ pub fn overlap(a: &WordSet, b: &WordSet) -> f32 {
     share
 }
 
-/// Joins statements into a body. Each sentence ends with a full stop.
+/// Joins statements to a body. Each sentence ends with a full stop.
 pub fn join(parts: &[String]) -> String {
     let mut body = String::new();
     for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {

@@ -1,4 +1,4 @@
-//! Reads shell command lines: the commands in a line, each with its folder, and the commit message.
+//! Parses shell command lines: the commands in a line with their folders, and the commit message.
 
 use std::sync::LazyLock;
 
@@ -15,14 +15,14 @@ pub struct FolderCommand {
     pub line: String,
     /// The short variable assignments before the command, each followed by a space.
     pub variables: String,
-    /// The folder in which the command runs, relative to the folder in which the line started; empty if they are the
+    /// The folder in which the command runs, relative to the folder at the start of the line; empty if both are the
     /// same.
     pub directory: String,
     /// Class of the command, such as build or test, if it is a task of a project.
     pub class: Option<CommandClass>,
 }
 
-/// Returns the commands of a line in their order, without those that read from a pipe.
+/// Returns the commands of a line in their order. Commands that read from a pipe are omitted.
 pub fn commands(line: &str) -> Vec<FolderCommand> {
     let mut found: Vec<FolderCommand> = Vec::new();
     let mut directory = String::new();
@@ -63,15 +63,15 @@ pub struct ShellCall<'a> {
 }
 
 impl ShellCall<'_> {
-    /// Returns the folder, relative to the root, in which a command of the line ran. `inner` is the folder that the
-    /// line names for it. `None` outside of the working trees.
+    /// Returns the folder, relative to the root, in which a command of the line ran; `None` outside of the working
+    /// trees. `inner` is the folder that the line contains for the command.
     pub fn folder(&self, inner: &str, roots: &Roots) -> Option<String> {
         roots.directory(start(&self.at, self.first, inner), inner)
     }
 }
 
-/// Returns the shell commands of a turn in their order. A command that passed may change the directory of the next
-/// ones.
+/// Returns the shell commands of a turn in their order. If a command changed the working directory, this affects the
+/// following commands.
 pub fn calls(turn: &Turn) -> impl Iterator<Item = ShellCall<'_>> {
     let mut folder = turn.cwd.clone();
     turn.steps.iter().filter_map(move |step| {
@@ -85,7 +85,7 @@ pub fn calls(turn: &Turn) -> impl Iterator<Item = ShellCall<'_>> {
     })
 }
 
-/// Returns the folder of a shell after a command line that began in `folder`.
+/// Returns the folder of a shell after it ran a command line in `folder`.
 fn went(folder: &str, first: &str, line: &str) -> String {
     // A command in parentheses does not change the folder of the shell.
     if line.contains('(') {
@@ -97,7 +97,7 @@ fn went(folder: &str, first: &str, line: &str) -> String {
         if let ["cd" | "pushd", to, ..] = words[..] {
             let to = to.trim_matches(['"', '\'']);
             at = join(start(&at, first, to), to);
-            // Repeated steps back and forth would lengthen the path without limit.
+            // Repeated changes to a folder and back would lengthen the path without limit.
             if at.len() > FOLDER_BYTES_MAX {
                 first.clone_into(&mut at);
             }
@@ -106,7 +106,7 @@ fn went(folder: &str, first: &str, line: &str) -> String {
     at
 }
 
-/// Returns the folder from which a shell in `at` changed to `to`. If a passed command changed to the current folder,
+/// Returns the folder in which a shell was before `cd to`. The recorded folder is `at`. If `at` already ends with `to`,
 /// the client had reset the shell to the session's `first` folder.
 fn start<'a>(at: &'a str, first: &'a str, to: &str) -> &'a str {
     let there = !to.is_empty()
@@ -129,7 +129,7 @@ fn join(base: &str, to: &str) -> String {
 pub struct Message {
     /// The first line.
     pub subject: String,
-    /// The message below the subject, without trailers.
+    /// The message after the subject, without trailers.
     pub body: String,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of extraction: findings of a session, and texts that are not findings, one behaviour at a time.
+//! Tests of extraction: findings of a session, and texts that must not be findings.
 
 use memory_store::memory::Scope;
 use memory_store::{Kind, Timestamp};
@@ -14,7 +14,7 @@ use crate::transcript::session::{
 
 const ROOT: &str = "/home/a/shop";
 
-/// Builds a session turn by turn.
+/// Builder of a session, turn by turn.
 #[derive(Default)]
 struct Story {
     turns: Vec<Turn>,
@@ -99,7 +99,7 @@ impl Story {
     }
 }
 
-/// Returns the sentences of a prompt that are its author's and wish for something.
+/// Returns the sentences of a prompt that are its author's and contain a wish.
 pub fn own_wishes(prompt: &str) -> Vec<String> {
     let session = Story::default().prompt(prompt).answers("Done.").session();
     let said = episodes(&session).into_iter().flat_map(|episode| episode.statements);
@@ -411,8 +411,7 @@ fn no_path_of_a_machine_is_kept() {
     assert_eq!(found.record.cures[0].error, "error: src/cart.py lacks a total");
 }
 
-/// Generates text unlike any real one: any characters, among them many of those that have a meaning in extraction or
-/// take several bytes.
+/// Generates texts unlike real ones: any characters, many of which have a meaning in extraction or take several bytes.
 pub fn any_prose() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "\\PC{0,12}",
@@ -423,7 +422,7 @@ pub fn any_prose() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// Words that lead into the finders of extraction.
+/// Words that make extraction's rules examine a text.
 const WORDS: [&str; 16] = [
     " never use … ",
     "Always keep ",

@@ -1,7 +1,7 @@
-//! Standing wishes: the user's explicit preferences beyond the work at hand. A sentence counts if it is the user's own
-//! ([`super::own_words`]) and states that it applies from now on ("from now on"), asks to be remembered ("remember that
-//! ...") or names its scope ("in this repository always ..."). All other wishes are left to a model, because "always"
-//! inside a task is part of the task.
+//! Standing wishes: the user's explicit preferences beyond the current task. A sentence counts if it is the user's own
+//! ([`super::own_words`]) and is explicit: it applies from now on ("from now on"), asks to be remembered ("remember
+//! that ...") or names its scope ("in this repository always ..."). A model finds all other wishes, because "always"
+//! inside a task usually belongs to the task.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,8 @@ use super::words::names_machine;
 use super::{Roots, paths, words};
 use crate::transcript::session::Session;
 
-/// Minimum and maximum number of words of a wish. A shorter sentence has no meaning alone, a longer one is a document.
+/// Minimum and maximum number of words of a wish. A shorter sentence is not clear without its context, a longer one is
+/// probably a document.
 const WORDS_MIN: usize = 5;
 const WORDS_MAX: usize = 45;
 
@@ -34,13 +35,13 @@ const TAGS_MAX: usize = 8;
 /// Maximum number of characters of a quote.
 const QUOTE_CHARS_MAX: usize = 300;
 
-/// Confidence in a wish.
+/// Confidence in a wish found by these rules.
 const SURE: f32 = 0.55;
 
-/// Worth of a wish.
+/// Worth of a wish in comparison with other drafts.
 const WORTH: f32 = 2.0;
 
-/// Words with which a sentence declares a standing wish, in each language.
+/// Phrases of an explicit standing wish, in each language.
 static EXPLICIT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\bfrom\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)\b|\bfrom\ here\ on\b|\bgoing\ forward\b|\bhenceforth\b|\bfor\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|commits?)\b
@@ -57,7 +58,7 @@ static EXPLICIT: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// Words with which a sentence declares that it applies from now on, in each language.
+/// Phrases for a wish that applies from now on, in each language.
 static STANDING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\b(?:from\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)|from\ here\ on|going\ forward|henceforth|in\ (?:the\ )?future|ever\ again|for\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|reference|commits?)|for\ the\ future|(?:every|each)\ time\ (?:you|i|we)|when(?:ever)?\ you|whenever|for\ the\ rest\ of\ (?:this|the|our)|throughout\ (?:this|the|our|all)|in\ (?:all|every|any)\ (?:[\w-]+\ ){0,3}?(?:sessions?|files?|commits?|texts?|messages?|answers?|repl(?:y|ies)|code)\b|in\ every\ session)
@@ -76,7 +77,7 @@ static STANDING: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// A wish without such words: an imperative with "always" or "never" at the beginning of a clause.
+/// A wish without such phrases: an imperative with "always" or "never" at the beginning of a clause.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:^\W*|[,:;(–—-]\s*|\b(?:so|and|but|please|also|we|must|should|thing|no|yes)\s+)(?:please\s+)?(?:always|never|do\ n[o']t|do\ not|don['’]?t|avoid|prefer|only\ use|use\ only|by\ default|no\ need\ to|there(?:['’]s|\ is)\ no\ need\ to)\b
@@ -90,12 +91,12 @@ static BARE: LazyLock<Pattern> = LazyLock::new(|| {
 #[cfg(test)]
 pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&EXPLICIT, &STANDING, &BARE];
 
-/// Returns whether a text declares that it applies from now on.
+/// Returns whether a text contains a phrase for a wish that applies from now on.
 pub fn stands(text: &str) -> bool {
     STANDING.is_match(text)
 }
 
-/// Returns whether a text declares a wish of its author.
+/// Returns whether a text contains a wish.
 pub fn has_wish(text: &str) -> bool {
     STANDING.is_match(text) || BARE.is_match(text)
 }

@@ -1,5 +1,5 @@
-//! Queries of git about contents: ignored files, contents at a time, and renames. Each query is one call of git,
-//! however many files it covers. No filter or text conversion of the repository is run.
+//! Queries to git about contents: ignored files, contents at a given time, and renames. Each query is one call of git,
+//! regardless of the number of files. Filters and text conversions of the repository are not run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,11 +9,11 @@ use memory_store::Timestamp;
 
 use super::{answer_to, command, fields, line, output_of};
 
-/// Maximum number of commits searched for the one of a time, and for renames.
+/// Maximum number of commits that are listed, as an option of git.
 const COMMITS_MAX: &str = "--max-count=2000";
-/// Files of a commit of which each is compared with each, for a rename that changed the content, too.
+/// Maximum number of files in a commit for which git searches renames with changed content, as an option of git.
 const RENAMES_MAX: &str = "-l400";
-/// Maximum total size of the contents requested at once.
+/// Maximum total size in bytes of the contents in one request.
 const ALL_BYTES_MAX: usize = 6 << 20;
 
 /// Returns the checked-out commit.
@@ -21,20 +21,21 @@ pub fn head(root: &Path) -> Option<String> {
     line(root, &["rev-parse", "--verify", "--quiet", "HEAD"])
 }
 
-/// Returns those of these files that git ignores; `None` if git does not answer, as for a file in a submodule.
+/// Returns the subset of the paths that git ignores. `None` if git does not answer, for example because a file is in a
+/// submodule.
 pub fn ignored(root: &Path, paths: &[&str]) -> Option<BTreeSet<String>> {
     let input = paths.join("\0");
     let mut git = command(root);
     git.args(["check-ignore", "-z", "--stdin"]);
     let (status, text) = answer_to(&mut git, input.into_bytes())?;
-    // Status 1: none of them.
+    // Status 1 means that none of the paths is ignored.
     matches!(status.code(), Some(0 | 1)).then(|| fields(&text).map(str::to_owned).collect())
 }
 
-/// Returns the files that git tracks, each with the id of the staged content; `None` if git does not answer.
+/// Returns the tracked files, each with the id of its staged content; `None` if git does not answer.
 pub fn tracked(root: &Path) -> Option<Vec<(String, String)>> {
     let text = output_of(command(root).args(["ls-files", "-z", "--stage"]))?;
-    // `<mode> <id> <stage>`, a tabulator, the path.
+    // Format: `<mode> <id> <stage>`, a tab, and the path.
     let file = |field: &str| {
         let (about, path) = field.split_once('\t')?;
         Some((path.to_owned(), about.split(' ').nth(1)?.to_owned()))
@@ -42,15 +43,15 @@ pub fn tracked(root: &Path) -> Option<Vec<(String, String)>> {
     Some(fields(&text).filter_map(file).collect())
 }
 
-/// Returns the files that git neither tracks nor ignores; `None` if git does not answer.
+/// Returns the files that are neither tracked nor ignored; `None` if git does not answer.
 pub fn untracked(root: &Path) -> Option<Vec<String>> {
     let mut git = command(root);
     git.args(["ls-files", "-z", "--others", "--exclude-standard"]);
     Some(fields(&output_of(&mut git)?).map(str::to_owned).collect())
 }
 
-/// Returns the files of a commit whose contents the working tree lacks according to the index, each with the id of its
-/// content; `None` if git does not answer.
+/// Returns the files of a commit that are missing or different in the working tree, each with the id of its content in
+/// the commit; `None` if git does not answer.
 pub fn differing(root: &Path, commit: &str) -> Option<Vec<(String, String)>> {
     let mut git = command(root);
     git.args([
@@ -62,7 +63,8 @@ pub fn differing(root: &Path, commit: &str) -> Option<Vec<(String, String)>> {
         "--ignore-submodules=all",
     ]);
     let text = output_of(git.args([commit, "--"]))?;
-    // `:<mode> <mode> <id> <id> <letter>`, then the path; the id of a file that the commit lacks is zero.
+    // Format: `:<mode> <mode> <id> <id> <letter>`, then the path. The id is zero for a file that the commit does not
+    // contain.
     let mut fields = fields(&text);
     let mut files = Vec::new();
     while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
@@ -74,7 +76,7 @@ pub fn differing(root: &Path, commit: &str) -> Option<Vec<(String, String)>> {
     Some(files)
 }
 
-/// Returns the commits of the checked-out branch, without those that it merged, the newest first.
+/// Returns the commits of the checked-out branch, newest first. Commits of merged branches are omitted.
 pub fn commits(root: &Path) -> Vec<(Timestamp, String)> {
     let mut git = command(root);
     git.args(["rev-list", "--first-parent", "--timestamp", COMMITS_MAX, "HEAD", "--"]);
@@ -87,20 +89,20 @@ pub fn commits(root: &Path) -> Vec<(Timestamp, String)> {
     lines.lines().filter_map(commit).collect()
 }
 
-/// Result of asking git for a content by name.
+/// Result of requesting a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blob {
-    /// Nothing.
+    /// The content does not exist.
     Missing,
-    /// Larger than requested.
+    /// The content is larger than the limit.
     TooLarge,
-    /// A content that did not fit with the others and is requested again later.
+    /// The content did not fit into this request. It must be requested again.
     Later,
-    /// This content.
+    /// The content.
     Content(Rc<[u8]>),
 }
 
-/// Returns those of these files that a commit contains. Paths are relative to `root`.
+/// Returns the subset of the paths, relative to `root`, that a commit contains; `None` if git does not answer.
 pub fn has(root: &Path, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>> {
     let names: Vec<String> = paths.iter().map(|path| name(commit, path)).collect();
     let sizes = sizes(root, &names)?;
@@ -108,8 +110,8 @@ pub fn has(root: &Path, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>
     Some(there.map(|(path, _)| (*path).to_owned()).collect())
 }
 
-/// Returns the contents of files in commits, `(commit, path)`, of at most `bytes_max` bytes each; `None` if git does
-/// not answer.
+/// Returns the contents of files, given as `(commit, path)`, of at most `bytes_max` bytes each; `None` if git does not
+/// answer.
 pub fn contents(root: &Path, wanted: &[(String, String)], bytes_max: u64) -> Option<Vec<Blob>> {
     let names: Vec<String> = wanted.iter().map(|(commit, path)| name(commit, path)).collect();
     named(root, &names, bytes_max)
@@ -149,7 +151,7 @@ fn name(commit: &str, path: &str) -> String {
     format!("{commit}:./{path}")
 }
 
-/// Returns the id and the length for each name, if it is a file.
+/// Returns the id and the length in bytes for each name that is a file; `None` if git does not answer.
 fn sizes(root: &Path, names: &[String]) -> Option<Vec<Option<(String, u64)>>> {
     // Git would treat an empty line as a name and report it as missing.
     if names.is_empty() {
@@ -176,7 +178,7 @@ fn asked(git: &mut std::process::Command, names: &[&str]) -> Option<Vec<u8>> {
     status.success().then_some(text)
 }
 
-/// Parses the output of `cat-file --batch`: `<id> blob <bytes>`, a line end, the content, a line end.
+/// Parses the output of `cat-file --batch`: `<id> blob <bytes>`, a newline, the content, a newline.
 fn split(mut text: &[u8]) -> BTreeMap<String, &[u8]> {
     let mut contents = BTreeMap::new();
     while let Some(end) = text.iter().position(|&byte| byte == b'\n') {
@@ -191,18 +193,19 @@ fn split(mut text: &[u8]) -> BTreeMap<String, &[u8]> {
     contents
 }
 
-/// A file that a commit gave another path.
+/// A file whose path a commit changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rename {
-    /// When.
+    /// Time of the commit.
     pub at: Timestamp,
     /// The old path.
     pub source: String,
-    /// The new one.
+    /// The new path.
     pub target: String,
 }
 
-/// Returns the renames in the history of HEAD, oldest first; only those after `since`, if git has that commit.
+/// Returns the renames in the history of HEAD, oldest first. With `since`, only later ones are returned; empty if git
+/// does not have that commit.
 pub fn renames(root: &Path, since: Option<&str>) -> Vec<Rename> {
     let range = since.map_or_else(|| "HEAD".to_owned(), |since| format!("{since}..HEAD"));
     let mut git = command(root);

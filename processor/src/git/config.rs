@@ -1,26 +1,26 @@
-//! Git's settings, and the source of each. A repository's own configuration may be a stranger's, who packed it into a
-//! copied folder.
+//! Git's settings, with the source of each. The repository's own configuration may be another person's, in a folder
+//! that was copied.
 
 use std::path::Path;
 
 use super::{answer, command, version};
 
-/// How git ends that found no setting.
+/// Exit status of git if no setting was found.
 const NOTHING_FOUND: i32 = 1;
 
 /// A setting of git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
-    /// Its name, as git writes it.
+    /// Name of the setting as printed by git.
     pub key: String,
-    /// Its value; may be empty.
+    /// Value of the setting. It may be empty.
     pub value: String,
-    /// Whether it is not the user's own, but of the repository.
+    /// Whether the setting is from the repository's configuration, not from the user's own.
     pub is_repositorys: bool,
 }
 
-/// Returns the settings whose names match a pattern. `None` if git does not list them all, or the repository has one
-/// whose name is not UTF-8 and so cannot be overruled, or git is too old to overrule any.
+/// Returns the settings whose names match a pattern. Returns `None` if git fails or is too old to override settings, or
+/// if the name of a repository's setting is not UTF-8, because such a setting cannot be overridden.
 pub(super) fn settings(root: &Path, pattern: &str) -> Option<Vec<Setting>> {
     if !version::is_enough() {
         return None;
@@ -35,13 +35,13 @@ pub(super) fn settings(root: &Path, pattern: &str) -> Option<Vec<Setting>> {
     }
 }
 
-/// Reads pairs of a scope and a setting, each with a zero byte at its end.
+/// Parses pairs of a scope and a setting, each followed by a zero byte.
 fn read(found: &[u8]) -> Option<Vec<Setting>> {
     let fields: Vec<&[u8]> = found.strip_suffix(b"\0")?.split(|byte| *byte == 0).collect();
     let (pairs, []) = fields.as_chunks::<2>() else { return None };
     let setting = |[scope, text]: &[&[u8]; 2]| {
         let is_repositorys = !matches!(*scope, b"system" | b"global" | b"command");
-        // A setting without a value has no line end.
+        // A setting without a value has no newline after its name.
         let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
         let key = match str::from_utf8(&text[..end]) {
             Ok(key) => key.to_owned(),

@@ -1,26 +1,26 @@
-//! The merge driver of memory files in a repository's own configuration, at a person's request. This is the only write
-//! to a repository's `.git`; index and HEAD are unchanged.
+//! Registers the merge driver for memory files in a repository's own configuration, at a person's request. This is the
+//! only write to a repository's `.git`; index and HEAD are unchanged.
 
 use std::path::Path;
 
 use super::{line, succeeds};
 
-/// The keys of the driver, with the name shown in messages of git.
+/// The setting with the driver's name, and the name that git prints in messages.
 const NAME: (&str, &str) = ("merge.throughline.name", "memory files, key by key");
 const DRIVER: &str = "merge.throughline.driver";
 
-/// Returns the command that the repository's own configuration has for the driver.
+/// Returns the driver's command from the repository's own configuration; `None` if it is not registered.
 pub fn registered(root: &Path) -> Option<String> {
     line(root, &["config", "--local", "--get", DRIVER])
 }
 
-/// Registers a command; `false` if git fails.
+/// Registers the driver with a command. Returns `false` if git fails.
 pub fn register(root: &Path, command: &str) -> bool {
     succeeds(root, &["config", "--local", NAME.0, NAME.1])
         && succeeds(root, &["config", "--local", DRIVER, command])
 }
 
-/// Removes the command, and its section if that is empty then; `false` if git fails.
+/// Removes the driver. Git also removes the section if it is empty. Returns `false` if git fails.
 pub fn unregister(root: &Path) -> bool {
     let is_set = |key: &str| line(root, &["config", "--local", "--get", key]).is_some();
     let unset =

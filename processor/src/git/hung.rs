@@ -1,6 +1,7 @@
-//! Repositories in which git does not answer: a pipe in the place of one of its files, an unreachable network. Each
-//! call would take the full time limit, so after the first one git is not called there again in this run, nor in those
-//! of the next minutes: a small file in the state directory contains the repositories with the times.
+//! Repositories in which git hangs, for example because a pipe replaces one of its files or the network is unreachable.
+//! Each call would take the full time limit. Therefore, after the first timeout, git is not called again in the
+//! repository for the rest of the run and for some minutes in later runs. A small file in the state directory contains
+//! the repositories and the times.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,11 @@ use memory_store::Timestamp;
 use memory_store::layout::UserDirs;
 use memory_store::store::{self, Privacy};
 
-/// Time for which git is not called again after it hung.
+/// Time for which git is not called again after a timeout.
 const HUNG_MAX: Duration = Duration::from_secs(600);
-/// Maximum size of the file that stores it; a longer one is ignored.
+/// Maximum size in bytes of the file. A larger file is ignored.
 const FILE_BYTES_MAX: usize = 64 << 10;
-/// The name of that file.
+/// Name of the file in the state directory.
 const FILE: &str = "hung-git.json";
 
 static HUNG: Mutex<HungGit> = Mutex::new(HungGit { since: BTreeMap::new(), kept: None });
@@ -24,19 +25,19 @@ static HUNG: Mutex<HungGit> = Mutex::new(HungGit { since: BTreeMap::new(), kept:
 /// Repositories in which git hung.
 #[derive(Debug)]
 struct HungGit {
-    /// When git was given up, by the root of the call. `None`: in this run, which stores no file.
+    /// Time of the last timeout, by the root at which git was called. `None` if this run has no file for the time.
     since: BTreeMap<PathBuf, Option<Timestamp>>,
-    /// The file that remembers them, and the time of this run.
+    /// The file, and the time of this run.
     kept: Option<(PathBuf, Timestamp)>,
 }
 
 impl HungGit {
-    /// Reads the file of earlier runs, and stores there the findings of this one.
+    /// Reads the timeouts of earlier runs from a file, in which timeouts of this run will be stored.
     fn remember(&mut self, file: PathBuf, now: Timestamp) {
         let bytes = store::read_if_there(&file, FILE_BYTES_MAX).ok().flatten();
         let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let read: BTreeMap<PathBuf, Timestamp> = read.unwrap_or_default();
-        // A future time is from before the clock was set back.
+        // A time in the future was recorded before the clock was set back.
         let is_recent = |since: &Timestamp| {
             u128::try_from(now.0 - since.0).is_ok_and(|passed| passed < HUNG_MAX.as_millis())
         };
@@ -45,14 +46,14 @@ impl HungGit {
         self.kept = Some((file, now));
     }
 
-    /// Records that git was given up at a root.
+    /// Records a timeout of git at a root.
     fn note(&mut self, root: &Path) {
         let now = self.kept.as_ref().map(|(_, now)| *now);
         self.since.insert(root.to_owned(), now);
         let Some((file, _)) = &self.kept else { return };
         let since: BTreeMap<&PathBuf, Timestamp> =
             self.since.iter().filter_map(|(root, since)| Some((root, (*since)?))).collect();
-        // A path that is no text, or a full disk: the next run waits once more.
+        // If this fails because of a path that is not UTF-8 or a full disk, the next run waits for the timeout again.
         let Ok(bytes) = serde_json::to_vec(&since) else { return };
         drop(store::replace(file, &bytes, Privacy::Private));
     }
@@ -61,7 +62,7 @@ impl HungGit {
         self.since.contains_key(root)
     }
 
-    /// Returns messages about the repositories in which git did not answer.
+    /// Returns a message for each repository in which git did not answer.
     fn messages(&self) -> Vec<String> {
         let again = self.kept.as_ref().map_or_else(String::new, |(file, _)| {
             let minutes = HUNG_MAX.as_secs() / 60;
@@ -80,24 +81,24 @@ impl HungGit {
     }
 }
 
-/// Stores across runs, in the state directory, the repositories in which git hangs.
+/// Sets the file in the state directory in which timeouts are stored between runs, and reads it.
 pub fn remember(dirs: &UserDirs, now: Timestamp) {
     hung().remember(dirs.state.join(FILE), now);
 }
 
-/// Records that a call was given up.
+/// Records a timeout of a call.
 pub(super) fn note(command: &Command) {
     if let Some(root) = root(command) {
         hung().note(&root);
     }
 }
 
-/// Returns whether a call with the same root was given up before.
+/// Returns whether an earlier call with the same root timed out.
 pub(super) fn is_known(command: &Command) -> bool {
     root(command).is_some_and(|root| hung().is_known(&root))
 }
 
-/// Returns messages about the repositories in which git did not answer.
+/// Returns a message for each repository in which git did not answer.
 pub fn messages() -> Vec<String> {
     hung().messages()
 }
@@ -118,7 +119,7 @@ mod tests {
     use crate::for_tests::git;
     use crate::git::{answer_limited, command};
 
-    /// A run that follows within ten minutes waits for no git that hung in the one before.
+    /// A run within ten minutes does not call git in a repository in which it hung during the previous run.
     #[test]
     fn the_next_runs_remember_for_ten_minutes() {
         const MINUTE_MS: i64 = 60_000;
@@ -136,7 +137,7 @@ mod tests {
             assert_eq!(run(minutes).is_known(root), is_known, "{minutes} minutes later");
         }
         assert!(run(1).messages()[0].contains("/home/ada/shop: git does not answer"));
-        // An older entry keeps its time.
+        // A new entry does not change the time of an older one.
         let mut later = run(6);
         later.note(Path::new("/home/ada/other"));
         assert!(!run(12).is_known(root) && run(12).is_known(Path::new("/home/ada/other")));
@@ -146,7 +147,7 @@ mod tests {
         }
     }
 
-    /// With another call, the second one would take ten minutes.
+    /// The time limit would make a second call take ten minutes.
     #[test]
     fn where_git_hangs_it_is_asked_once() {
         let folder = tempfile::tempdir().unwrap();

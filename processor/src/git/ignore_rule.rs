@@ -1,4 +1,5 @@
-//! The rule by which git ignores the memory folder: memories that are never committed reach no other person.
+//! Finds the rule by which git ignores the memory folder. Ignored memories cannot be committed, so they reach no other
+//! person.
 
 use std::path::Path;
 
@@ -9,11 +10,11 @@ use super::{answer_to, command};
 /// A rule by which git ignores memory files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoreRule {
-    /// The file that it is in, and the line.
+    /// The file that contains the rule, and the line number.
     pub place: String,
-    /// The pattern.
+    /// The pattern of the rule.
     pub pattern: String,
-    /// A line of the repository's `.gitignore` that lifts it.
+    /// A line for the repository's `.gitignore` that cancels the rule.
     pub remedy: String,
 }
 
@@ -28,14 +29,14 @@ impl IgnoreRule {
     }
 }
 
-/// Returns the rule by which git ignores new memory files of a working tree; `None` if they are not ignored, or there
-/// is no repository. If the folder is missing, git cannot match rules for folders alone, and of several rules the wrong
-/// one may be returned.
+/// Returns the rule by which git ignores new memory files of a working tree. Returns `None` if they are not ignored, or
+/// if there is no repository. If the folder does not exist, git cannot match rules that apply only to folders, so a
+/// different rule may be returned.
 pub fn of_memories(root: &Path) -> Option<IgnoreRule> {
     let memories = format!("{STORE_DIR}/memories");
     let file = format!("{memories}/a-memory.md");
     let of_file = matching(root, &file)?;
-    // A rule about a folder is lifted for the folder: nothing in it can be before that.
+    // A rule about a folder must be cancelled for the folder: git does not examine the files in an ignored folder.
     let folders = [(STORE_DIR, format!("!{STORE_DIR}/")), (&memories, format!("!{memories}/"))];
     let of_folder = folders
         .into_iter()
@@ -44,7 +45,7 @@ pub fn of_memories(root: &Path) -> Option<IgnoreRule> {
     Some(IgnoreRule { place, pattern, remedy })
 }
 
-/// Returns the place and the pattern of the rule that excludes a path.
+/// Returns the file, the line and the pattern of the rule that excludes a path; `None` if the path is not excluded.
 fn matching(root: &Path, path: &str) -> Option<(String, String)> {
     let mut git = command(root);
     git.args(["check-ignore", "-v", "-z", "--stdin"]);
@@ -77,7 +78,7 @@ mod tests {
             let rule = of_memories(&root).unwrap();
             assert_eq!((&*rule.place, &*rule.pattern), (".gitignore:2", pattern));
             let mut text = format!("target\n{pattern}\n");
-            // One rule may be about several levels.
+            // Several levels may each be matched by the rule.
             for _ in 0..3 {
                 let Some(rule) = of_memories(&root) else { break };
                 text += &format!("{}\n", rule.remedy);

@@ -1,4 +1,4 @@
-//! Memory files as git has them: in a commit, and staged; and the merge of texts.
+//! Memory files as git stores them, in a commit and in the index, and the merge of texts.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,21 +8,21 @@ use memory_store::layout::STORE_DIR;
 use super::blobs::{self, Blob};
 use super::{answer, command, line, output_of};
 
-/// How git writes the mode of a symbolic link.
+/// Mode of a symbolic link in git's output.
 const LINK_MODE: &str = "120000";
-/// Maximum number of conflicts that `git merge-file` reports by its exit code; a larger code is a failure.
+/// Maximum number of conflicts that `git merge-file` reports as its exit code. A larger code means a failure.
 const CONFLICTS_MAX: i32 = 127;
 
 /// A file that git tracks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackedFile {
-    /// Its path from the root, with `/`.
+    /// Path relative to the root, with `/` as separator.
     pub path: String,
-    /// The id of its content.
+    /// Id of the content.
     pub id: String,
-    /// Whether it is a symbolic link.
+    /// Whether the file is a symbolic link.
     pub is_link: bool,
-    /// Whether a merge left it in conflict.
+    /// Whether a merge left the file in conflict.
     pub is_unmerged: bool,
 }
 
@@ -35,7 +35,7 @@ pub fn commit(root: &Path, name: &str) -> Option<String> {
     line(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
 }
 
-/// Returns the newest common ancestor of two commits.
+/// Returns the best common ancestor of two commits; `None` if there is none.
 pub fn merge_base(root: &Path, one: &str, other: &str) -> Option<String> {
     line(root, &["merge-base", one, other])
 }
@@ -45,7 +45,7 @@ pub fn in_commit(root: &Path, commit: &str) -> Option<Vec<TrackedFile>> {
     let mut git = command(root);
     git.args(["ls-tree", "-r", "-z", commit, "--", STORE_DIR]);
     let text = output_of(&mut git)?;
-    // "<mode> blob <id>\t<path>"
+    // Format: `<mode> blob <id>`, a tab, and the path.
     let file = |entry: &str| {
         let (head, path) = entry.split_once('\t')?;
         let mut words = head.split(' ');
@@ -55,8 +55,8 @@ pub fn in_commit(root: &Path, commit: &str) -> Option<Vec<TrackedFile>> {
     Some(entries(&text).iter().filter_map(|entry| file(entry)).collect())
 }
 
-/// Returns the staged files below the memory folder; `None` if git does not answer. A commit under way has an index of
-/// its own, which git passes to its hooks: `index_file`.
+/// Returns the staged files below the memory folder; `None` if git does not answer. During a commit, git may use a
+/// separate index file and passes its path, `index_file`, to hooks.
 pub fn in_index(root: &Path, index_file: Option<&OsStr>) -> Option<Vec<TrackedFile>> {
     let mut git = command(root);
     git.args(["ls-files", "--stage", "-z", "--", STORE_DIR]);
@@ -64,7 +64,7 @@ pub fn in_index(root: &Path, index_file: Option<&OsStr>) -> Option<Vec<TrackedFi
         git.env("GIT_INDEX_FILE", file);
     }
     let text = output_of(&mut git)?;
-    // "<mode> <id> <stage>\t<path>"
+    // Format: `<mode> <id> <stage>`, a tab, and the path.
     let file = |entry: &str| {
         let (head, path) = entry.split_once('\t')?;
         let mut words = head.split(' ');
@@ -73,7 +73,7 @@ pub fn in_index(root: &Path, index_file: Option<&OsStr>) -> Option<Vec<TrackedFi
     };
     let mut files: Vec<TrackedFile> =
         entries(&text).iter().filter_map(|entry| file(entry)).collect();
-    // Of a conflict there are up to three.
+    // A file in conflict has up to three entries.
     files.dedup_by(|next, first| next.path == first.path);
     Some(files)
 }
@@ -83,7 +83,7 @@ fn tracked(mode: &str, id: &str, path: &str, is_unmerged: bool) -> TrackedFile {
     TrackedFile { path, id, is_link: mode == LINK_MODE, is_unmerged }
 }
 
-/// Parses a list from git. A name that is not UTF-8 cannot be used in a query; it is shown as far as it is valid.
+/// Splits a list from git. A name that is not UTF-8 cannot be used in a query; its invalid bytes are replaced.
 fn entries(text: &[u8]) -> Vec<String> {
     let entries = text.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     entries.map(|entry| String::from_utf8_lossy(entry).into_owned()).collect()
@@ -101,7 +101,7 @@ pub fn read(root: &Path, files: &[&TrackedFile], bytes_max: u64) -> Option<Vec<B
         }
         let wanted: Vec<String> = later.iter().filter_map(|at| ids.get(*at).cloned()).collect();
         let more = blobs::named(root, &wanted, bytes_max)?;
-        // Each round reads one at least.
+        // Each request returns at least one content, unless git fails.
         if more.iter().all(|blob| *blob == Blob::Later) {
             return None;
         }
@@ -122,18 +122,18 @@ pub struct MergedText {
     pub has_conflicts: bool,
 }
 
-/// Three versions of a text, as files.
+/// Paths of the files with three versions of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Versions<'a> {
-    /// Ours.
+    /// Version of the current branch (git's "ours").
     pub ours: &'a Path,
     /// The common ancestor.
     pub base: &'a Path,
-    /// Theirs.
+    /// Version of the merged branch (git's "theirs").
     pub theirs: &'a Path,
 }
 
-/// Merges texts by lines, like `git merge-file`; `None` if git fails.
+/// Merges texts line by line, like `git merge-file`; `None` if git fails.
 pub fn merge_texts(
     root: &Path,
     versions: Versions<'_>,

@@ -11,19 +11,19 @@ use memory_store::layout::STORE_DIR;
 
 use super::{answer_to, command, fields, lines, output};
 
-/// Entries of the reflogs that are read.
+/// Maximum number of reflog entries that are read, as an option of git.
 const ENTRIES_MAX: &str = "--max-count=5000";
-/// Prefixes of the reflog entries of commits whose text was written here. A merge, `am` and `cherry-pick` have other
-/// prefixes.
+/// Prefixes of the reflog entries for commits that were made here. Entries for a merge, `am` and `cherry-pick` have
+/// other prefixes.
 const WRITTEN_HERE: [&str; 3] = ["commit: ", "commit (initial): ", "commit (amend): "];
 
 /// The first commit that contains a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FirstCommit {
-    /// Time of the commit, in seconds since 1970.
+    /// Time of the commit in seconds since 1970.
     pub time: i64,
-    /// Whether the commit was not made here. False sorts first: of two commits in one second, the commit that was made
-    /// here counts.
+    /// Whether the commit was made by another person. Of two commits with the same time, the one made here counts,
+    /// because false is sorted before true.
     pub is_of_others: bool,
 }
 
@@ -63,7 +63,7 @@ impl TextOrigins {
                     let time = time.parse().unwrap_or(i64::MIN);
                     current = Some(FirstCommit { time, is_of_others: !here.contains(id) });
                 }
-                // `:100644 100644 <before> <after> M<tab><path>`
+                // Format: `:100644 100644 <before> <after> M`, a tab, and the path.
                 [_, _, _, after, ..] if line.starts_with(':') => {
                     let known = first.entry(after.to_owned()).or_insert(current?);
                     *known = (*known).min(current?);
@@ -74,9 +74,9 @@ impl TextOrigins {
         Some(Self { first, staged: staged(root)? })
     }
 
-    /// Returns the first commit that contains the text of a memory file; `Some(None)` if no commit contains it, `None`
-    /// if git fails. `path` is below the root; `is_as_staged` is whether a checkout of the staged blob writes
-    /// `content`.
+    /// Returns the first commit that contains the text of a memory file. Returns `Some(None)` if no commit contains it,
+    /// and `None` if git fails. `path` is relative to the root. `is_as_staged` is whether a checkout of the staged blob
+    /// would write `content`.
     pub fn first_commit(
         &self,
         root: &Path,
@@ -121,7 +121,7 @@ fn commits_made_here(root: &Path) -> BTreeSet<String> {
 /// Returns the blob of each staged memory file.
 fn staged(root: &Path) -> Option<BTreeMap<String, String>> {
     let text = output(root, &["ls-files", "--stage", "-z", "--", STORE_DIR])?;
-    // `100644 <blob> <stage><tab><path>`
+    // Format: `100644 <blob> <stage>`, a tab, and the path.
     let entry = |field: &str| {
         let (entry, path) = field.split_once('\t')?;
         Some((path.to_owned(), entry.split(' ').nth(1)?.to_owned()))

@@ -1,4 +1,4 @@
-//! The version of git: an older one lacks options that keep it from running programs named by a repository.
+//! The version of git. An older version lacks options that prevent it from running programs that a repository names.
 
 use std::fmt;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 
 use super::{command, output_of};
 
-/// Major and minor number.
+/// Major and minor version number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct GitVersion(u32, u32);
 
 impl GitVersion {
-    /// The oldest one whose configuration is believed: it takes settings that win over a repository's from its
-    /// environment (`GIT_CONFIG_COUNT`).
+    /// The oldest version whose answers are used. It supports settings in environment variables that override a
+    /// repository's settings (`GIT_CONFIG_COUNT`).
     const LEAST: Self = Self(2, 31);
 
     fn parse(said: &str) -> Option<Self> {
@@ -28,7 +28,7 @@ impl fmt::Display for GitVersion {
     }
 }
 
-/// The version of the user's git, asked once; `None` where there is none.
+/// Returns the version of the user's git, which is queried only once; `None` if git cannot be run.
 fn found() -> Option<GitVersion> {
     static FOUND: OnceLock<Option<GitVersion>> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -37,15 +37,15 @@ fn found() -> Option<GitVersion> {
     })
 }
 
-/// Returns whether git can be kept from following a repository's own configuration.
+/// Returns whether git can be prevented from using a repository's own configuration.
 pub(super) fn is_enough() -> bool {
     found() >= Some(GitVersion::LEAST)
 }
 
-/// Checks git and returns its version, or a message for a person about its fault.
+/// Checks git and returns its version.
 ///
 /// # Errors
-/// If there is none, or it is too old for the queries about commits.
+/// A message for a person, if git cannot be run or is too old.
 pub fn check() -> Result<String, String> {
     let least = GitVersion::LEAST;
     match found() {

@@ -1,4 +1,4 @@
-//! Reads a model's answer leniently: it may be in a code fence, cut off, contain unusual numbers or lack fields.
+//! Parses a model's answer leniently: it may be in a code fence or truncated, contain unusual numbers or lack fields.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use crate::extract::draft::PATHS_MAX;
 
 /// Maximum number of bytes of an answer that are read.
 pub const ANSWER_BYTES_MAX: usize = 256 << 10;
-/// Maximum number of characters of title and text together. The question asks for at most 60 words.
+/// Maximum number of characters of title and text together. The instructions request at most 60 words.
 pub const TEXT_CHARS_MAX: usize = 440;
 /// Maximum number of characters of a title.
 const TITLE_CHARS_MAX: usize = 160;
@@ -31,7 +31,7 @@ const FACTS_MAX: usize = 3;
 const FACT_CHARS_MAX: usize = 80;
 /// Maximum number of characters in each level of a topic.
 const TOPIC_CHARS_MAX: usize = 30;
-/// Importance if the answer contains no readable value.
+/// Importance if the answer contains no valid value.
 const IMPORTANCE_DEFAULT: f32 = 0.4;
 
 /// A memory as a model proposed it, before any check.
@@ -43,7 +43,7 @@ pub struct ProposedMemory {
     pub quote: String,
     /// Importance in the model's judgement, 0 to 1.
     pub importance: f32,
-    /// Whether it applies beyond its session's task, in the model's judgement.
+    /// Whether the memory applies beyond the session's task, in the model's judgement.
     pub standing: bool,
     pub paths: Vec<String>,
     /// Likely queries for the memory.
@@ -88,16 +88,16 @@ impl HasTexts for ProposedMemory {
     }
 }
 
-/// The answer contains no JSON.
+/// Error for an answer that contains no JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoJson;
 
-/// Reads an answer. An empty list is a valid answer, text without any JSON is not.
+/// Parses an answer. An empty list is a valid answer; a text without JSON is not.
 pub fn read(answer: &str) -> Result<Vec<ProposedMemory>, NoJson> {
     let answer = &answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)];
     let values = match whole(answer) {
         Some(value) => listed(value),
-        // If the answer was cut off or contains other text, its complete objects are used.
+        // If the answer was truncated or contains other text, its complete objects are used.
         None => complete_objects(answer),
     };
     let values = values.ok_or(NoJson)?;
@@ -141,13 +141,13 @@ pub fn verdicts(answer: &str, key: &str, most: usize) -> Result<Vec<Verdict>, No
     Ok(values.iter().take(most).map(verdict).collect())
 }
 
-/// Reads an answer that is entirely JSON, except for fences and remarks around it.
+/// Parses an answer that consists of JSON, except for fences and remarks around it.
 fn whole(answer: &str) -> Option<Value> {
     parsed(between_braces(answer))
 }
 
-/// Parses JSON unchanged first, and with replaced numbers only if that fails, because a text may contain characters
-/// that look like such numbers.
+/// Parses JSON. If this fails, parses it again with unusual numbers replaced. The second attempt is not the first,
+/// because a text may contain characters that resemble such numbers.
 fn parsed(text: &str) -> Option<Value> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&tame_numbers(text))).ok()
 }
@@ -169,7 +169,7 @@ fn tame_numbers(answer: &str) -> String {
     }
 }
 
-/// Returns the list of memories from any field of the answer.
+/// Returns the list of memories, which may be in any field of the answer.
 fn listed(value: Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(values) => Some(values),
@@ -219,7 +219,8 @@ fn proposed(value: &Value) -> Option<ProposedMemory> {
     let text = text_of(value, &["text", "body", "content", "description"]);
     Some(ProposedMemory {
         kind: kind(&text_of(value, &["kind", "type", "category"])),
-        // Not longer than texts by rules, because it must fit into an injection together with others.
+        // The text is truncated to the length of texts by rules, because it must fit into an injection together with
+        // others.
         text: shortened(lines(&text).trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),
         title,
         quote: quote.chars().take(QUOTE_CHARS_MAX).collect(),
@@ -239,7 +240,7 @@ fn items(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Reads names without duplicates. A name without a type is accepted, and a text that is too long for a name is
+/// Parses names, without duplicates. A name without a type is accepted, and a text that is too long for a name is
 /// ignored.
 fn entities(value: Option<&Value>) -> Vec<Entity> {
     let mut entities: Vec<Entity> = Vec::new();
@@ -262,7 +263,7 @@ fn entities(value: Option<&Value>) -> Vec<Entity> {
     entities
 }
 
-/// Reads a fact; `None` unless it has all three parts and each is short enough.
+/// Parses a fact; `None` unless it has all three parts and each part is short enough.
 fn fact(value: &Value) -> Option<ProposedFact> {
     let part = |key: &str| {
         let part = clean(value.get(key)?.as_str()?).trim().to_owned();
@@ -277,8 +278,8 @@ fn fact(value: &Value) -> Option<ProposedFact> {
     })
 }
 
-/// Reads a topic of two levels; `None` for other texts. Topics are compared, so they have a normal form: lower case,
-/// joined by hyphens.
+/// Parses a topic of two levels; `None` for other texts. Topics are compared, so they have a normal form: lower case,
+/// with hyphens between words.
 pub fn topic(text: &str) -> Option<String> {
     let level = |level: &str| {
         let words = level.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -289,7 +290,7 @@ pub fn topic(text: &str) -> Option<String> {
     Some(format!("{}/{}", level(area)?, level(topic.split('/').next()?)?))
 }
 
-/// Returns the sentences of a text that fit completely. If the first one does not fit, returns its beginning.
+/// Returns the sentences of a text that fit completely, or else the beginning of the first sentence.
 pub fn shortened(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let stops = text[..end].rmatch_indices(['.', '!', '?', '\n']);
@@ -298,7 +299,7 @@ pub fn shortened(text: &str, chars_max: usize) -> String {
     whole.map_or_else(|| cut(text, chars_max), |end| text[..end].trim_end().to_owned())
 }
 
-/// Returns a kind that the model may use. An unknown kind becomes a fact.
+/// Returns the kind with this name if the model may use it, else a fact.
 fn kind(name: &str) -> Kind {
     match Kind::from_name(name) {
         Some(
@@ -317,7 +318,7 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// Reads a share: an integer from 0 to 100, as the question asks for, or a fraction from 0 to 1.
+/// Parses an importance: an integer from 0 to 100, as the instructions request, or a fraction from 0 to 1.
 fn share(value: Option<&Value>) -> f32 {
     let written = match value {
         Some(Value::Number(number)) => number.to_string(),

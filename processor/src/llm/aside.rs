@@ -1,4 +1,4 @@
-//! Questions that failed repeatedly. They are kept aside, reported, and sent again only on request.
+//! Questions that failed repeatedly. They are kept aside and reported, and are sent again only at the user's request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::private_files::{read_json, write_json};
 
 /// Number of failures, each in another sync, after which a question is kept aside.
 const FAILURES_MAX: u32 = 3;
-/// Maximum number of questions that are recorded as failed. Further ones are sent again.
+/// Maximum number of failed questions in the record. Other questions are always sent again.
 const ENTRIES_MAX: usize = 10_000;
 
 /// Failed questions of a project.
@@ -26,7 +26,7 @@ pub(super) struct AsideQuestions {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct AsideFile {
-    /// Number of user requests to send all of them again.
+    /// Number of requests by the user to send all of these questions again.
     retries: u32,
     /// Number of failures of each question.
     failed: BTreeMap<String, u32>,
@@ -49,7 +49,7 @@ impl AsideQuestions {
         Self { kept: read_json(&path).unwrap_or_default(), path }
     }
 
-    /// Returns whether a question is kept aside, so that it is no longer sent.
+    /// Returns whether a question is kept aside.
     pub fn holds(&self, question: &str) -> bool {
         self.kept.failed.get(question).is_some_and(|times| *times >= FAILURES_MAX)
     }
@@ -80,14 +80,14 @@ pub fn count(folder: &Path) -> usize {
     read_json::<AsideFile>(&path(folder)).unwrap_or_default().set_aside()
 }
 
-/// Returns the number of user requests to send all of them again. When it increases, sessions that were read completely
-/// are read again.
+/// Returns the number of requests by the user to send these questions again. If it increased, sessions that were read
+/// completely are read again.
 pub fn retries(folder: &Path) -> u32 {
     read_json::<AsideFile>(&path(folder)).unwrap_or_default().retries
 }
 
-/// Makes the next sync send the questions again that were kept aside. Returns their number. Waits for a running sync to
-/// end, because a sync records failures as well.
+/// Makes the next sync send the questions again that were kept aside. Returns their number. Waits until a running sync
+/// has ended, because it may record failures.
 ///
 /// # Errors
 /// If a later version of the program has written the project's private state, or the file cannot be written.

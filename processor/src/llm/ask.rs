@@ -1,7 +1,7 @@
-//! The questions to a model, and the form of its answers.
+//! Questions to a model, and the form of its answers.
 //!
-//! Instructions are files in `processor/prompts/`, so that their changes are visible in the history; [`VERSION`] is
-//! raised with every change that invalidates earlier answers.
+//! The instructions are files in `processor/prompts/`. [`VERSION`] is raised with every change that invalidates earlier
+//! answers.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,13 +12,13 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-/// Version of instructions and forms: cached answers of another version are not used.
+/// Version of instructions and forms. Cached answers of another version are not used.
 pub const VERSION: u32 = 8;
 
-/// Maximum number of memories in one answer. The question asks for five.
+/// Maximum number of memories read from one answer. The instructions request at most five.
 pub const ANSWERS_MAX: usize = 8;
 
-/// Minimum number of tokens of an answer whose form needs no bounds on texts and lists.
+/// Minimum number of tokens for an answer from which on its form sets no bounds on texts and lists.
 const UNBOUNDED_TOKENS: u32 = 2_048;
 /// Typical number of tokens of one memory of a bounded form.
 const MEMORY_TOKENS: u32 = 300;
@@ -30,18 +30,18 @@ const STATEMENT_TOKENS: u32 = 120;
 /// contexts, would continue one text until the answer is cut off.
 const TEXTS: [(&str, u32); 5] =
     [("title", 100), ("text", 200), ("quote", 160), ("because", 120), ("topic", 60)];
-/// See [`TEXTS`]: items, and characters of each.
+/// Maximum number of items of each list of texts in a short answer, and of characters of an item.
 const LISTS: [(&str, u32, u32); 2] = [("paths", 3, 80), ("cues", 3, 60)];
-/// See [`TEXTS`]: items of lists of objects, and the texts of each.
+/// Maximum number of items of each list of objects in a short answer, with the names of the objects' texts.
 const OBJECTS: [(&str, u32, &[&str]); 2] =
     [("entities", 4, &["name"]), ("facts", 2, &["subject", "predicate", "object", "since"])];
-/// Characters of each of these texts.
+/// Maximum number of characters of each text of these objects.
 const OBJECT_TEXT_CHARS: u32 = 60;
 
 /// A question to a model.
 #[derive(Clone, Debug)]
 pub struct ModelQuestion {
-    /// Instructions: the system prompt.
+    /// Instructions, sent as the system prompt.
     pub instructions: &'static str,
     /// Text of the question.
     pub text: String,
@@ -129,17 +129,17 @@ enum KindForm {
     Task,
 }
 
-/// Instructions for a window where a model's context is small: a third of [`WINDOW`]'s length. The question and the
-/// form of the answer are the same.
+/// Instructions for a window if the model's context is small. They have a third of the length of [`WINDOW`]. The
+/// question and the form of the answer are the same.
 const WINDOW_SHORT: &str = include_str!("../../prompts/window-short.md");
 
-/// Returns the instructions for a window, in the short form or whole.
+/// Returns the instructions for a window, short or complete.
 pub fn window_instructions(is_short: bool) -> &'static str {
     if is_short { WINDOW_SHORT } else { WINDOW }
 }
 
-/// Returns the question about one window. `ending` is how its session ended, `note` tells how the
-/// window is written.
+/// Returns the question about one window. `ending` is the end of the session, `note` explains the notation of the
+/// window.
 pub fn window(window: &str, ending: &str, note: &str, is_short: bool) -> ModelQuestion {
     let mut text = String::new();
     if !ending.is_empty() {
@@ -157,7 +157,7 @@ pub fn window(window: &str, ending: &str, note: &str, is_short: bool) -> ModelQu
     ModelQuestion { instructions, text, form: schema::<WindowForm>() }
 }
 
-/// Instructions for telling how notes relate.
+/// Instructions for the question about relations between notes.
 pub const RELATIONS: &str = include_str!("../../prompts/relations.md");
 
 /// Form of the answer about relations. Only its schema is used: answers are read leniently.
@@ -197,7 +197,7 @@ enum RelationName {
     PartOf,
 }
 
-/// Returns the question how the notes of a session relate to one another and to `earlier` ones.
+/// Returns the question about the relations of the notes of a session to one another and to `earlier` notes.
 pub fn relations(new: &str, earlier: &str, note: &str) -> ModelQuestion {
     let mut text = format!("Notes of one session:\n\n<notes>\n{}</notes>\n\n", fenced(new));
     if !earlier.is_empty() {
@@ -244,7 +244,7 @@ enum OvertakenName {
     Wrong,
 }
 
-/// Returns the question which `notes` of a session its end overtook.
+/// Returns the question about the `notes` of a session that are no longer valid at its end.
 pub fn standing(notes: &str, ending: &str, note: &str) -> ModelQuestion {
     let mut text = format!(
         "Notes of the session when it was shorter:\n\n<notes>\n{}</notes>\n\nHow the session ended by now:\n\n<ending>\n{}</ending>\n\n",
@@ -255,7 +255,7 @@ pub fn standing(notes: &str, ending: &str, note: &str) -> ModelQuestion {
     ModelQuestion { instructions: STANDING, text, form: schema::<StandingForm>() }
 }
 
-/// Instructions for telling which earlier notes the work of a session overtook.
+/// Instructions for the question about earlier notes that the work of a session made invalid.
 pub const OVERTAKEN: &str = include_str!("../../prompts/overtaken.md");
 
 /// Form of the answer about notes that the work of a session overtook. Only its schema is used: answers are read leniently.
@@ -291,7 +291,7 @@ enum WorkReason {
     Wrong,
 }
 
-/// Returns the question which earlier `notes` the work of a session overtook.
+/// Returns the question about earlier `notes` that the work of a session made invalid.
 pub fn overtaken(work: &str, notes: &str, note: &str) -> ModelQuestion {
     let mut text = format!(
         "Work of one session:\n\n<work>\n{}</work>\n\nEarlier notes about the same things:\n\n<earlier>\n{}</earlier>\n\n",
@@ -372,15 +372,15 @@ struct NamesForm {
     names: Vec<String>,
 }
 
-/// Returns the question which names of people a text has.
+/// Returns the question about the names of people in a text.
 pub fn names(text: &str) -> ModelQuestion {
     let text = format!("The text:\n\n{text}\n\nWhich names of people does it have?");
     ModelQuestion { instructions: NAMES, text, form: schema::<NamesForm>() }
 }
 
 impl ModelQuestion {
-    /// Bounds the form where an answer may have only so many tokens. A longer one does without, for not every server
-    /// knows these keywords.
+    /// Adds bounds to the form if the answer may have only a few tokens. A form for longer answers has no bounds,
+    /// because some servers do not support these keywords.
     pub fn within(mut self, answer_tokens: u32) -> Self {
         if answer_tokens >= UNBOUNDED_TOKENS {
             return self;
@@ -415,7 +415,7 @@ impl ModelQuestion {
     }
 }
 
-/// Appends the last part of a question: the note on how it is written, if there is one, and the request.
+/// Appends the end of a question: the note on the notation, if it is not empty, and the request.
 fn end(text: &mut String, note: &str, asked: &str) {
     if !note.is_empty() {
         text.push_str(note);
@@ -424,7 +424,8 @@ fn end(text: &mut String, note: &str, asked: &str) {
     text.push_str(asked);
 }
 
-/// Keeps a text from ending the tag that it is shown in: a file that was read may try to.
+/// Escapes the tags of a question in a text, because the content of a file might otherwise close the tag around the
+/// text.
 fn fenced(text: &str) -> Cow<'_, str> {
     static TAGS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|work|sources|conversation))")
@@ -436,7 +437,7 @@ fn fenced(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the schema of a form with everything inline: Ollama does not resolve references.
+/// Returns the schema of a form without references, because Ollama does not resolve them.
 fn schema<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft07();
     settings.inline_subschemas = true;

@@ -1,4 +1,4 @@
-//! Cached answers: each window is sent only once for each model and question.
+//! Cached answers. Each window is sent only once for each model and question.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use super::answer::ANSWER_BYTES_MAX;
 use super::ask::VERSION;
 use crate::private_files::create_private;
 
-/// Extension of the file with the hash of the session end that was shown with a window.
+/// Extension of the file with the hash of the session's end that was sent with a window.
 const END: &str = "end";
 
-/// A folder of answers, one file for each, named by a hash of the question.
+/// A folder with one file for each answer, named by a hash of the question.
 #[derive(Debug)]
 pub struct AnswerCache(PathBuf);
 
@@ -25,12 +25,12 @@ impl AnswerCache {
         read(&self.path(model, window))
     }
 
-    /// Returns the recorded hash of the session end that this model was shown with this window.
+    /// Returns the recorded hash of the session's end that this model received with this window.
     pub fn end(&self, model: &str, window: &str) -> Option<String> {
         read(&self.path(model, window).with_extension(END))
     }
 
-    /// Stores the hash of the session end that this model was shown with this window.
+    /// Stores the hash of the session's end that this model received with this window.
     pub fn put_end(&self, model: &str, window: &str, end: &str) -> std::io::Result<()> {
         self.write(&self.path(model, window).with_extension(END), end)
     }

@@ -1,8 +1,7 @@
-//! Claude Code as the model. A question is a separate call of `claude -p` without the user's hooks, settings, MCP
+//! Claude Code as a provider. Each question is a separate call of `claude -p`, without the user's hooks, settings, MCP
 //! servers and history.
 //!
-//! Nothing is learned from the call itself, because our hooks are off in it, it writes no transcript, and it runs in a
-//! new empty folder.
+//! Nothing is learned from the call itself: it runs in a new empty folder without our hooks, and writes no transcript.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -30,11 +29,11 @@ use crate::programs;
 /// Name of the program.
 const PROGRAM: &str = "claude";
 
-/// The default model, which is small and the cheapest.
+/// The default model, which is the cheapest.
 pub const MODEL: &str = "haiku";
 /// Maximum cost of one question in US dollars.
 const QUESTION_USD_MAX: f64 = 0.25;
-/// Maximum size of the program's output in bytes. The output is one result.
+/// Maximum size in bytes of the program's output, which is one result.
 const RESULT_BYTES_MAX: u64 = 1 << 20;
 
 /// Time limit for the program to report its version.
@@ -42,17 +41,17 @@ const VERSION_WAIT: Duration = Duration::from_secs(5);
 /// Maximum size of the version report in bytes. The report is one line.
 const VERSION_BYTES_MAX: u64 = 1 << 10;
 
-/// Variables that limit the program's network use to the question and its actions to the request.
+/// Variables that limit the program's network use to the question and its actions to answering it.
 const QUIET: [(&str, &str); 5] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
-    // The program's own retries take minutes. Useful retries are made by this program instead.
+    // The program would retry for minutes. This program makes its own retries.
     ("CLAUDE_CODE_MAX_RETRIES", "0"),
     (mode::VARIABLE, "off"),
 ];
 
-/// Variables of Claude Code that are passed on: those for its folder and the model.
+/// Environment variables that are passed on to Claude Code: for its configuration folder, and for the model.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "ANTHROPIC_DEFAULT_HAIKU_MODEL"];
 
 /// Claude Code as a provider.
@@ -148,7 +147,7 @@ impl Claude {
         if outcome.subtype == "error_max_budget_usd" {
             return ModelFault::Budget(told);
         }
-        // Some errors are only text, because the status is set only if a request was made.
+        // Some errors are recognisable only by their text, because there is a status only if a request was made.
         if matches!(outcome.api_error_status, Some(401 | 403))
             || says(&["not logged in", "/login", "invalid api key", "oauth token"])
         {
@@ -197,7 +196,7 @@ impl Claude {
         let answer = match (&outcome.structured_output, &outcome.result) {
             _ if outcome.is_error => Err(self.fault(&outcome)),
             (Some(answer), _) => Ok(answer.to_string()),
-            // The model answered in words, in which JSON is searched for as in any answer.
+            // The model answered with text, which may contain JSON.
             (None, Some(Value::String(text))) => Ok(text.clone()),
             (None, _) => Err(self.fault(&outcome)),
         };
@@ -244,15 +243,15 @@ fn outcome(stdout: &[u8]) -> Option<ClaudeOutput> {
     })
 }
 
-/// Returns whether a variable of our environment is passed to Claude Code. With the variables of the session that
-/// started us, the program would act as a part of that session.
+/// Returns whether an environment variable is passed to Claude Code. Variables of the session that started this process
+/// are not passed, because the program would act as a part of that session.
 fn is_passed_on(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_its_own = name.starts_with("CLAUDE") || name.starts_with("ANTHROPIC_");
     !is_its_own || KEPT.contains(&&*name) || ACCOUNTS.contains(&&*name)
 }
 
-/// Returns the version that the program reports; `None` if it reports none.
+/// Returns the version of Claude Code; `None` if the program does not report it.
 pub fn version(environment: &ClientEnvironment) -> Option<ClientVersion> {
     let mut command = Command::new(program_of(environment)?);
     command
@@ -393,7 +392,7 @@ mod tests {
             Err(ModelFault::Budget("Reached maximum budget ($0.1)".to_owned()))
         );
         assert_eq!(reply.usage.usd, Some(0.2), "it cost all the same");
-        // Words instead of the requested form, without a result.
+        // The model answered with text instead of the requested form.
         let words = serde_json::json!({"is_error": false, "result": "I would rather talk."});
         let reply = Fake::printing(&result(words)).ask();
         assert_eq!(reply.answer, Ok("I would rather talk.".to_owned()));
@@ -420,7 +419,7 @@ mod tests {
         let pids = fs::read_to_string(fake.folder.path().join("pid")).unwrap();
         assert_eq!(pids.lines().count(), 2);
         for pid in pids.lines().map(|pid| pid.parse::<i32>().unwrap()) {
-            // The operating system removes the orphaned process at an unspecified time.
+            // The operating system removes the orphaned process after an unspecified time.
             let gone = (0..500).any(|_| {
                 std::thread::sleep(Duration::from_millis(10));
                 let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Detects whether sessions of Claude Code use an endpoint that differs from that of a question without the user's
-//! settings: another provider, a gateway, another account. In this case no question is sent.
+//! Detects whether sessions of Claude Code use another endpoint than questions, which are sent without the user's
+//! settings: another provider, a gateway, or another account. If so, no question is sent.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,11 +13,11 @@ use super::host::ModelServer;
 
 /// Maximum size in bytes of a settings file of Claude Code.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
-/// The usual endpoint, which is not a gateway.
+/// Host of the default endpoint.
 const USUAL_HOST: &str = "api.anthropic.com";
 /// The variable that names the endpoint.
 pub(super) const BASE_URL: &str = "ANTHROPIC_BASE_URL";
-/// Settings besides variables that define how a session reaches its provider.
+/// Settings, besides variables, that determine how a session reaches its provider.
 const HELPERS: [&str; 5] =
     ["apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"];
 /// Variables that contain the credentials of the billed account.
@@ -29,7 +29,7 @@ const MANAGED: [&str; 2] = [
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
 
-/// The environment of this process, or one that a test creates.
+/// The environment of this process, or one for a test.
 #[derive(Clone, Debug, Default)]
 pub struct ClientEnvironment(BTreeMap<OsString, OsString>);
 
@@ -73,8 +73,8 @@ impl ClientEnvironment {
         files
     }
 
-    /// Returns which setting makes sessions use another endpoint, and where the setting is; `None` if there is none.
-    /// `agreed` is the endpoint that the user named and consented to.
+    /// Returns a message about the setting that makes sessions use another endpoint, and its place; `None` if there is
+    /// no such setting. `agreed` is the endpoint that the user named and consented to.
     pub fn leads_elsewhere(
         &self,
         roots: &[PathBuf],

@@ -1,4 +1,4 @@
-//! The end of a session, which is sent with each of its windows, because a window does not contain later fixes,
+//! The end of a session. It is sent with each window of the session, because a window does not contain later fixes,
 //! completions and retractions.
 
 use super::window::cut_middle;
@@ -6,7 +6,7 @@ use crate::extract::Landed;
 use crate::extract::session_record::{is_done, last_text, todos};
 use crate::transcript::session::{Input, Session, StepKind};
 
-/// Maximum number of commits in the text; the last ones are used.
+/// Maximum number of commits in the text. The last are used.
 const COMMITS_MAX: usize = 16;
 /// Maximum number of characters of the last answer.
 const ANSWER_CHARS_MAX: usize = 1_800;
@@ -44,8 +44,8 @@ impl Ending {
         }
     }
 
-    /// Returns the text that precedes each window; empty if there is no information. It has at most `chars_max`
-    /// characters, plus a mark if it was cut.
+    /// Returns the text for a question; empty if there is no information. It has at most `chars_max` characters, and a
+    /// mark if it was truncated.
     pub fn text_within(&self, chars_max: usize) -> String {
         let text = self.text();
         let mut text = cut_middle(&text, chars_max);
@@ -74,7 +74,7 @@ impl Ending {
 }
 
 /// Returns the last answer that describes the state of the work. A short answer ("Pushed.") is returned only if there
-/// is no other.
+/// is no longer one.
 fn answer(session: &Session) -> &str {
     let mut answers = session.turns.iter().rev().filter_map(last_text).map(str::trim);
     let last = answers.next().unwrap_or_default();
@@ -82,9 +82,9 @@ fn answer(session: &Session) -> &str {
     if says(&last) { last } else { answers.take(ANSWERS_MAX).find(says).unwrap_or(last) }
 }
 
-/// Minimum number of characters of an answer that describes the state of the work.
+/// Minimum number of characters of an answer that probably describes the state of the work.
 const ANSWER_CHARS_MIN: usize = 240;
-/// Maximum number of answers that are searched for one that is long enough.
+/// Maximum number of answers that are searched for a long one.
 const ANSWERS_MAX: usize = 8;
 
 /// Returns the last shell command of a session if it failed, else `None`.

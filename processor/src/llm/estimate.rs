@@ -14,11 +14,11 @@ use super::{TOKEN_CHARS, ask, window};
 use crate::collect::discover::Transcript;
 use crate::transcript::SessionBuilder;
 
-/// Maximum number of sessions in the estimate; the newest ones are used.
+/// Maximum number of sessions from which the cost is estimated. The newest are used.
 const SESSIONS_MAX: usize = 5;
 /// Maximum size in bytes of a transcript in the estimate. Longer ones are skipped.
 const TRANSCRIPT_BYTES_MAX: u64 = 8 << 20;
-/// Number of tokens that Claude Code adds to a question (2.6 kB, measured with 2.1.330).
+/// Number of tokens that Claude Code adds to a question (2.6 kB, measured with version 2.1.330).
 const AROUND_TOKENS: u64 = 700;
 /// Number of tokens of an answer with the maximum number of memories.
 const ANSWER_TOKENS: u64 = 800;
@@ -26,7 +26,7 @@ const ANSWER_TOKENS: u64 = 800;
 /// Estimated cost of reading this project's sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Number of sessions from which it is estimated.
+    /// Number of sessions from which the cost is estimated.
     pub seen: usize,
     /// Number of all sessions.
     pub sessions: usize,

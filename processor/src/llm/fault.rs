@@ -1,11 +1,11 @@
-//! Reasons why a model gave no answer, with remedies.
+//! Reasons why a model gave no answer, with remedies for the user.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Pauses before the first and the second repetition of a question.
 const PAUSES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1_200)];
-/// Maximum waiting time that is accepted if a server requests one.
+/// Maximum waiting time that is accepted if the server requests a wait.
 const PATIENCE_MAX: Duration = Duration::from_secs(20);
 
 /// Reason why a model gave no answer.
@@ -23,7 +23,7 @@ pub(crate) enum ModelFault {
     /// The connection was closed during the answer.
     #[error("the connection broke off: {0}")]
     Broken(String),
-    /// The server reports an internal error. With Ollama the status is missing, because its library drops it.
+    /// The server reports an internal error. For Ollama the status is missing, because its library does not return it.
     #[error("the server failed{}: {message}", status.map(|s| format!(" ({s})")).unwrap_or_default())]
     Server { status: Option<u16>, message: String },
     /// The server is overloaded, or limits the rate of requests.
@@ -112,7 +112,7 @@ impl ModelFault {
                 let pause = PAUSES.get(repeats)?;
                 Some(wait.unwrap_or(*pause)).filter(|wait| *wait <= PATIENCE_MAX)
             }
-            // No further wait, because the answer took long already.
+            // There is no further wait, because the answer already took long.
             Self::Slow { .. } => (repeats == 0).then_some(Duration::ZERO),
             _ => None,
         }
@@ -142,8 +142,8 @@ impl ModelFault {
         }
     }
 
-    /// Returns whether the question itself may be the cause. A server error may affect all questions, so it counts only
-    /// if the server answered another question of the same run (`answered`).
+    /// Returns whether the question may be the cause of the fault. A server error may affect all questions, so it
+    /// counts only if the server answered another question of the same run (`answered`).
     pub(super) fn is_of_the_question(&self, answered: bool) -> bool {
         match self {
             Self::Answer(_) | Self::Slow { .. } => true,
@@ -152,7 +152,7 @@ impl ModelFault {
         }
     }
 
-    /// Returns whether it is useless to ask again automatically, so that the session counts as read.
+    /// Returns whether a later run will not repeat the question automatically. Such a session counts as read.
     pub(super) fn is_settled(&self) -> bool {
         matches!(self, Self::Aside)
     }

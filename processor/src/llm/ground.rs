@@ -1,10 +1,10 @@
-//! Grounding: a proposed memory counts only if its quote occurs in the session word for word, if memory and quote have
-//! a common subject, and if the memory has content. A quote from a tool's output, a file or the assistant is never a
-//! wish, regardless of the kind that the model assigns. Names and facts of a memory count only if they occur in the
-//! session.
+//! Grounding: the check that a session supports a proposed memory. A proposal counts only if its quote occurs in the
+//! session word for word, if memory and quote have a word in common, and if the memory has content. A quote from a
+//! tool's output, a file or the assistant is never a wish, regardless of the kind that the model assigns. Names and
+//! facts of a memory count only if they occur in the session.
 //!
-//! Each kind also has its own condition ([`kept_kind`]): an unconfirmed thought of the model is not a fact, a decision
-//! needs a reason, a preference must be the user's, and a fix needs an error.
+//! Each kind also has its own condition ([`kept_kind`]): a fact must be confirmed, a decision needs a reason, a
+//! preference must be the user's, and a fix needs an error.
 
 use std::collections::BTreeSet;
 
@@ -21,18 +21,18 @@ use crate::extract::text_retells_order;
 
 /// Minimum number of characters of a quote. Shorter text may occur by chance.
 const QUOTE_CHARS_MIN: usize = 12;
-/// Minimum sum of the rarities, in technical text in general, of the distinct words of a finding. Among 407 findings by
-/// a careful model the lowest sum is 57, and half have at least 164; "The code was improved, several things work now"
-/// has 25.
+/// Minimum total rarity of the distinct words of a finding, with the rarity of each word in technical text in general.
+/// Among 407 findings by a careful model the lowest total is 57, and half have at least 164; "The code was improved,
+/// several things work now" has 25.
 const FINDING_RARITY_MIN: f32 = 36.0;
-/// Minimum number of words that a failed command must share with the fix that cures it.
+/// Minimum number of common words of a failed command and a fix for it.
 const ERROR_TERMS_MIN: usize = 2;
-/// Period before a window for whose dates the year is often omitted.
+/// Milliseconds before a window within which a date is often given without the year.
 const YEAR_MS: i64 = 366 * DAY_MS;
 /// Maximum number of tags of a draft.
 const TAGS_MAX: usize = 8;
-/// First number of a model's drafts, which distinguishes them from drafts by rules. The id depends on kind, record and
-/// this number.
+/// Number added to the ordinals of a model's drafts, so that their ids differ from those of drafts by rules. The id
+/// depends on kind, record and ordinal.
 const ORDINAL_FIRST: u32 = 1_000;
 
 /// The drafts from an answer.
@@ -106,12 +106,12 @@ fn kept_kind(
     quote: &str,
     said_by: SaidBy,
 ) -> Option<Kind> {
-    // Another speaker's statement about the user's preferences is hearsay, and therefore not a fact either.
+    // A statement by the assistant about the user's preferences is hearsay. It is not kept as a fact either.
     if proposed.kind == Kind::Preference && said_by == SaidBy::Assistant {
         return None;
     }
     let kind = match kind(proposed.kind, said_by) {
-        // Without an error the statement may be true, but it is not a fix.
+        // Without an error, the statement may be true, but it is not a fix.
         Kind::Fix if !shows_error(window, proposed, quote) => Kind::Fact,
         kind => kind,
     };
@@ -131,7 +131,7 @@ fn kept_kind(
     is_kept.then_some(kind)
 }
 
-/// Returns the kind of a proposed memory for the speaker of its quote, because only users have wishes and set rules.
+/// Returns the kind of a proposed memory for the speaker of its quote. Only users have wishes and set rules.
 fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     match (proposed, said_by) {
         (Kind::Preference | Kind::Convention, SaidBy::Assistant | SaidBy::Tool) => Kind::Fact,
@@ -139,8 +139,8 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     }
 }
 
-/// Returns whether a decision has a reason or a rejected alternative, most of whose words occur in the session. If the
-/// model omitted the field, the title or the text may contain the reason.
+/// Returns whether a decision has a reason or a rejected alternative, with at least half of its words in the session.
+/// If the model omitted the field, the result is true, because title or text may contain the reason.
 fn has_reason(proposed: &ProposedMemory, shown: &ShownText) -> bool {
     proposed.because.as_deref().is_none_or(|because| {
         let reason = text_terms(because);
@@ -160,8 +160,8 @@ fn with_reason(kind: Kind, proposed: &ProposedMemory) -> String {
     shortened(text.trim(), TEXT_CHARS_MAX.saturating_sub(proposed.title.chars().count()))
 }
 
-/// Returns whether there is an error that a fix cures: the session contains the model's words for it, the memory or its
-/// quote looks like the output of a failure, or a failed command in the window is about the same thing.
+/// Returns whether there is an error that a fix cures: the session contains the model's words for the error, or the
+/// memory or its quote looks like the output of a failure, or a failed command in the window is about the same thing.
 fn shows_error(window: &SessionWindow, proposed: &ProposedMemory, quote: &str) -> bool {
     let is_quoted = |error: &String| evidence(window, error).is_some();
     let looks_like_one = |text: &str| error_signature(text).is_some();
@@ -173,7 +173,7 @@ fn shows_error(window: &SessionWindow, proposed: &ProposedMemory, quote: &str) -
             .any(|piece| known.intersection(&text_terms(&piece.text)).count() >= ERROR_TERMS_MIN)
 }
 
-/// Text of a window in the form in which names and facts are searched for.
+/// Text of a window, in the form in which names and facts are searched.
 struct ShownText {
     /// The text in lower case.
     text: String,
@@ -213,8 +213,8 @@ impl ShownText {
         })
     }
 
-    /// Returns the facts whose object occurs in the quote, and whose subject occurs in the window. A date within the
-    /// year before the window is accepted, because "in March" omits the year. For any other date, the date or its year
+    /// Returns the facts whose object occurs in the quote and whose subject occurs in the window. A date within the
+    /// year before the window is accepted, because "in March" omits the year. Any other date, or at least its year,
     /// must occur in the window.
     fn facts(&self, proposed: &[ProposedFact], quote: &str, at: Timestamp) -> Vec<Fact> {
         let of_quote = text_terms(quote);
@@ -244,12 +244,12 @@ impl ShownText {
     }
 }
 
-/// Returns whether a memory shares a word with its quote. Without a common word it is about something else.
+/// Returns whether a memory and its quote have a common word.
 fn speaks_of(proposed: &ProposedMemory, quote: &str) -> bool {
     !terms(proposed).is_disjoint(&text_terms(quote))
 }
 
-/// Returns whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
+/// Returns whether a memory has enough content. A wish may be as short as "Use tabs".
 fn has_content(proposed: &ProposedMemory, kind: Kind) -> bool {
     kind.is_wish() || terms(proposed).into_iter().map(rarity).sum::<f32>() >= FINDING_RARITY_MIN
 }
@@ -262,8 +262,8 @@ fn text_terms(text: &str) -> BTreeSet<u64> {
     text::tokens(text).iter().map(|token| text::term_hash(&token.term)).collect()
 }
 
-/// Returns the part of a window that contains the quote, the quote as written there, and its speaker; `None` if it does
-/// not occur.
+/// Returns the part of a window that contains the quote, the quote as written there, and its speaker; `None` if the
+/// quote does not occur.
 fn evidence<'a>(
     window: &'a SessionWindow,
     quote: &str,
@@ -281,7 +281,7 @@ fn evidence<'a>(
     })
 }
 
-/// Finds a folded quote in a text. Returns the text as written; `None` if it does not occur.
+/// Searches a folded quote in a text. Returns the matching part as written; `None` if the quote does not occur.
 fn find<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
     let (folded, places) = fold(text);
     let start = folded.find(quote)?;
@@ -473,7 +473,7 @@ mod tests {
             ..proposed("never use floats for money")
         };
         let [draft] = &drafts(&window, vec![proposed])[..] else { panic!() };
-        // In this window "float" occurs only as a part of a word.
+        // In this window, "float" occurs only inside another word.
         assert_eq!(draft.entities, ["décimal (library)", "money.rs (file)"]);
         let facts: Vec<(&str, Option<Timestamp>)> =
             draft.facts.iter().map(|fact| (fact.subject.as_str(), fact.from)).collect();
@@ -520,7 +520,7 @@ mod tests {
             kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]),
             [Kind::Fact, Kind::Gotcha]
         );
-        // The session supports the proposal, so it does not count against the model.
+        // The session supports the proposal, so it is not counted as unsupported.
         let grounded = super::drafts(&window(), vec![thought(Kind::Fact)], "s", "ollama/x");
         assert_eq!((grounded.drafts.len(), grounded.unshown), (0, 0));
         let invented =

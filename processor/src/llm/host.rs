@@ -1,4 +1,4 @@
-//! Address of Ollama: reads `OLLAMA_HOST` in all forms that Ollama accepts.
+//! Address of a model's server. Parses `OLLAMA_HOST` in all forms that Ollama accepts.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -16,8 +16,8 @@ pub struct ModelServer {
 }
 
 impl ModelServer {
-    /// Reads `OLLAMA_HOST`: a host, `host:port`, or an address with scheme and path; empty means this machine. `Err`
-    /// describes the problem.
+    /// Parses an address in the form of `OLLAMA_HOST`: a host, `host:port`, or an address with scheme and path. An
+    /// empty text means this machine. `Err` describes the problem.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim().trim_matches(['"', '\'']).trim();
         let (scheme, rest) = match text.split_once("://") {
@@ -37,7 +37,7 @@ impl ModelServer {
             },
         };
         let host = match host {
-            // These addresses are for listening, and cannot be used to connect.
+            // A server can listen on these addresses, but a client cannot connect to them.
             "" | "0.0.0.0" | "::" | "[::]" => "127.0.0.1".to_owned(),
             host if host.contains(':') && !host.starts_with('[') => format!("[{host}]"),
             host => host.to_owned(),
@@ -58,8 +58,8 @@ impl ModelServer {
         Self::parse(text)
     }
 
-    /// Returns the server if the user permits sending text to it, else an error. `table` is the settings table that
-    /// names the server.
+    /// Returns the server if the user permits sending text to it, else an error. `table` is the name of the settings
+    /// table that contains the server.
     pub fn agreed(
         setting: &str,
         variable: Option<&str>,

@@ -41,7 +41,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Returns the general fault for it, if no more specific one applies.
+    /// Returns the general fault for this error, for use if no more specific fault applies.
     pub fn fault(self) -> ModelFault {
         let Self { status, wait, message } = self;
         match status {
@@ -105,8 +105,8 @@ async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, HttpP
     Ok(given)
 }
 
-/// Creates a client with timeouts. It follows no redirect, which could lead redacted text to another host, and uses no
-/// proxy, because text for this machine must not leave it.
+/// Creates a client with timeouts. It follows no redirects, because these could lead redacted text to another host. For
+/// a server on this machine it uses no proxy, because the text must not leave the machine.
 pub fn client(server: &ModelServer, connect: Duration, answer: Duration) -> Result<Client, String> {
     let mut http = Client::builder()
         .connect_timeout(connect)
@@ -115,7 +115,7 @@ pub fn client(server: &ModelServer, connect: Duration, answer: Duration) -> Resu
         .redirect(reqwest::redirect::Policy::none());
     if server.is_local() {
         http = http.no_proxy();
-        // The name must refer to this machine, regardless of what a resolver returns.
+        // The name must resolve to this machine, regardless of the resolver's answer.
         if let Some(name) = server.url.domain() {
             let here = [(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()];
             http = http.resolve_to_addrs(name, &here);
@@ -132,7 +132,7 @@ pub fn runtime() -> Result<Runtime, String> {
         .map_err(|error| format!("the runtime: {error}"))
 }
 
-/// Returns the fault for a failed exchange with `server`. `hint` explains how to start the server, `most` is the
+/// Returns the fault for a failed exchange with `server`. `hint` explains how to start the server; `most` is the
 /// timeout with the name of its setting.
 pub fn fault(
     error: reqwest::Error,
@@ -146,7 +146,7 @@ pub fn fault(
     if error.is_timeout() {
         return ModelFault::Slow { wait: most.0, setting: most.1 };
     }
-    // The library adds the address to the message, and the address may contain private data.
+    // The library adds the address to the message. It is removed, because it may contain private data.
     ModelFault::Broken(error.without_url().to_string())
 }
 
@@ -155,8 +155,8 @@ pub fn long(bytes_max: usize) -> ModelFault {
     ModelFault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
 }
 
-/// Returns the error in a response with a status of success, because LM Studio sends some errors in this way; `None` if
-/// there is none.
+/// Returns the error in a response with a success status; `None` if there is none. LM Studio sends some errors in this
+/// way.
 pub fn refused(given: &[u8]) -> Option<Refusal> {
     let json: serde_json::Value = serde_json::from_slice(given).ok()?;
     let is_error = json.get("choices").is_none() && json.get("error").is_some_and(|e| !e.is_null());

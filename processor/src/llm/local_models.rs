@@ -1,18 +1,18 @@
-//! Models for this machine: the order in which installed models are offered, and proposals for installation.
+//! Models for this machine: the order in which installed models are listed, and proposals for installation.
 //!
-//! Of models of the same age, a larger one reads better, as long as it fits into memory together with all other
+//! Of models of the same generation, a larger one gives better results if it fits into memory together with all other
 //! programs. No local model has been measured with this project (docs/language-models.md).
 
 pub use memory_store::fs::process::memory_bytes;
 
 /// Number of quarters of a machine's memory that a model may use.
 const SHARE: u64 = 3;
-/// Memory in bytes that a model uses in addition to its weights, with a context of some 14,000 tokens.
+/// Memory in bytes that a model uses in addition to its weights, for a context of about 14,000 tokens.
 const CONTEXT_BYTES: u64 = 2 << 30;
 /// Maximum number of models that are proposed.
 const PROPOSED_MAX: usize = 3;
 
-/// Models in Ollama's library, the largest first, with the sizes given there in tenths of a GB.
+/// Models in Ollama's library, the largest first, with the sizes listed there, in tenths of a GB.
 const LIBRARY: [(&str, u64); 8] = [
     ("qwen3:30b", 190),
     ("gemma3:27b", 170),
@@ -25,7 +25,7 @@ const LIBRARY: [(&str, u64); 8] = [
 ];
 
 /// Sorts models: first those that fit into memory, the largest first, then those that do not fit, the smallest first.
-/// If the memory is unknown, or is that of another machine, all count as fitting.
+/// If the memory is unknown, or the models are on another machine, all models count as fitting.
 pub(super) fn sort_best_first(models: &mut [(String, u64)], memory: Option<u64>) {
     models.sort_by_key(|(_, bytes)| {
         let is_too_large = memory.is_some_and(|memory| !fits(*bytes, memory));

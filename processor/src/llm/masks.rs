@@ -1,39 +1,39 @@
-//! Masks hide parts of a text from another machine, and are replaced by the originals in its answer.
+//! Masks hide parts of a text from another machine. In the answer, they are replaced by the original parts.
 //!
 //! A *mask* is a word that replaces a piece of personal data in one question: `EMAIL_1_9f3c`. Within a question, the
-//! same piece always has the same mask, and the mask's ending occurs nowhere else. The original is kept only in memory
-//! until the answer has arrived. Then it is restored if the user's own files may contain it; before it is written
-//! anywhere, the usual redaction applies. A secret is replaced by the usual placeholder instead of a mask, and is never
+//! same piece always has the same mask, and the mask's ending occurs nowhere else. The original is kept in memory until
+//! the answer has arrived. Then it is restored if the user's own files may contain it, and the usual redaction applies
+//! before the answer is written anywhere. A secret is replaced by the usual placeholder instead of a mask, and is never
 //! restored.
 
 use memory_store::redact::{Class, Finding, NAME, Names, Policy, RedactOptions, Redactor};
 use memory_store::settings::Settings;
 
-/// Number of hexadecimal digits of an ending.
+/// Number of hexadecimal digits of a mask's ending.
 const ENDING: usize = 4;
 
 /// Settings for masking texts for another machine.
 #[derive(Debug)]
 pub struct Masks {
-    /// Hides data that other machines must not receive.
+    /// Redactor for data that other machines must not receive.
     others: Redactor,
-    /// Options for hiding data that even the user's own files may not contain.
+    /// Options for data that even the user's own files must not contain.
     own: RedactOptions,
 }
 
 /// A text as sent to another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Masked {
-    /// The text.
+    /// The masked text.
     pub text: String,
     /// Common ending of the masks.
     ending: String,
-    /// Each mask and its original.
+    /// Pairs of a mask and the text that it replaces.
     masks: Vec<(String, String)>,
 }
 
 impl Masks {
-    /// Creates masks from these settings. Data that committed files may not contain is hidden from other machines.
+    /// Creates masks from the settings. Other machines do not receive data that committed files must not contain.
     pub fn new(settings: &Settings) -> Self {
         let others = Redactor::new(&RedactOptions::for_store(settings, true));
         Self { others, own: RedactOptions::for_store(settings, false) }
@@ -57,7 +57,7 @@ impl Masks {
             at = finding.range.end;
         }
         masked.text.push_str(&text[at..]);
-        // Hiding one piece may make another one recognisable, so the text is redacted again. Masks themselves are not
+        // After one piece is hidden, another one may become recognisable, so the text is redacted again. Masks are not
         // recognised as personal data.
         masked.text = others.redact(&masked.text).into_owned();
         masked
@@ -82,7 +82,7 @@ impl Masked {
         }
     }
 
-    /// Restores hidden data in an answer in JSON.
+    /// Restores the originals in an answer in JSON.
     pub fn restore(&self, answer: &str) -> String {
         let mut answer = answer.to_owned();
         for (mask, original) in &self.masks {
@@ -94,11 +94,12 @@ impl Masked {
         answer
     }
 
-    /// Returns whether a text still contains a mask. A mask that the model changed or invented has no original.
+    /// Returns whether a text still contains a mask: one that the model changed or invented, and that therefore has no
+    /// original.
     pub fn is_masked(&self, text: &str) -> bool {
         let text = text.to_ascii_lowercase();
         self.masks.iter().any(|(mask, _)| {
-            // A mask whose ending was cut off is recognised by its beginning, `EMAIL_1_`.
+            // A mask without its ending is recognised by its beginning, `EMAIL_1_`.
             let beginning = mask.len() - ENDING;
             text.contains(&self.ending) || text.contains(&mask[..beginning].to_ascii_lowercase())
         })
@@ -116,7 +117,7 @@ impl Masked {
     }
 }
 
-/// Returns an ending for masks that does not occur in a text. It is always the same for the same text.
+/// Returns an ending for masks that does not occur in a text. The same text always has the same ending.
 fn ending(text: &str) -> String {
     let mut hash = blake3::hash(text.as_bytes());
     loop {

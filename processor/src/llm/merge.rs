@@ -1,5 +1,5 @@
-//! Merges a model's drafts with findings of rules: explicit wishes that the model did not find, and the signatures of
-//! errors that tool calls cured.
+//! Merges a model's drafts with findings of rules: explicit wishes that the model did not find, and signatures of cured
+//! errors.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use crate::extract::draft::{Draft, PATHS_MAX};
 use crate::extract::session_record::Cure;
 use crate::extract::{overlap, word_set};
 
-/// Minimum share of common words for two drafts of the same record to be about the same thing.
+/// Minimum share of common words from which two drafts from the same record are about the same thing.
 const SAME_RECORD_SHARE: f32 = 0.3;
-/// Minimum share of common words for a model's fix and an observed cure to be about the same thing, if their records
-/// differ.
+/// Minimum share of common words from which a model's fix and an observed cure from different records are about the
+/// same thing.
 const SAME_CURE_SHARE: f32 = 0.5;
 
-/// Returns the drafts of a session: the model's drafts, and the wishes that they do not cover. A fix gets the signature
-/// of the error that was cured.
+/// Returns the drafts of a session: the model's drafts, and wishes that these do not include. The signature of a cured
+/// error is added to the fix for it.
 pub fn merge(wishes: Vec<Draft>, cures: &[Cure], mut proposed: Vec<Draft>) -> Vec<Draft> {
     let sets: Vec<BTreeSet<String>> = proposed.iter().map(words).collect();
     let is_told = |wish: &Draft| {
@@ -36,7 +36,7 @@ fn words(draft: &Draft) -> BTreeSet<String> {
     word_set(&format!("{} {}", draft.title, draft.body))
 }
 
-/// Adds the signature of the error and the files of a cure to the model's fix for it.
+/// Adds the signature of the error and the files of a cure to the corresponding fix by the model.
 fn prove(cure: &Cure, proposed: &mut [Draft], sets: &[BTreeSet<String>]) {
     let Some(signature) = &cure.signature else { return };
     let known = word_set(&format!("{} {} {}", cure.call, cure.error, cure.cure));

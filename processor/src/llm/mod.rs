@@ -1,5 +1,5 @@
-//! Extraction by a language model: windows of redacted turns are sent, and drafts with verbatim evidence are returned.
-//! If there is no answer, nothing is learned, and the next run asks again.
+//! Extraction by a language model. Windows of redacted turns are sent to the model, which returns drafts with verbatim
+//! evidence. If there is no answer, nothing is learned, and the next run sends the question again.
 
 pub mod aside;
 pub mod estimate;
@@ -68,21 +68,21 @@ use trouble::Trouble;
 use usage::Meter;
 use window::SessionWindow;
 
-/// Separator between texts that are masked together. It is removed from the texts before.
+/// Separator between texts that are masked together. It is removed from the texts first.
 const SEAM: &str = "\u{1e}";
 
 /// Maximum number of consecutive faults of kinds that may affect all questions. After that, the model gets no more
 /// questions.
 const ROW_MAX: u32 = 2;
 
-/// Minimum number of proposed memories before the share that the sessions support is reported.
+/// Minimum number of proposed memories for a report about the share that the sessions support.
 const PROPOSED_MIN: usize = 5;
 
-/// Number of characters that count as a token, if a provider does not count tokens.
+/// Number of bytes that count as one token if a provider does not report the number of tokens.
 const TOKEN_CHARS: u64 = 4;
 
-/// Returns whether a memory was found by a current reader: by the model in the settings, or by the rules, which find
-/// wishes in addition to any model.
+/// Returns whether a memory was found by the model in the current settings or by rules. Rules find wishes with any
+/// model.
 pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_model =
         |llm: &Llm| memory.source.reader() == Some(&format!("{}/{}", llm.provider, llm.model));
@@ -92,11 +92,11 @@ pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
 /// Drafts extracted from a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extracted {
-    /// The model's drafts, and wishes that they do not cover.
+    /// The model's drafts, and wishes that these do not include.
     pub drafts: Vec<Draft>,
-    /// Number of windows that the model did not answer and that are worth sending again.
+    /// Number of windows that the model did not answer and that must be sent again.
     pub missing: usize,
-    /// The amount of work, in windows of the usual size.
+    /// The amount of work, as a number of windows of the usual size.
     pub windows: usize,
 }
 
@@ -111,20 +111,20 @@ pub struct Surroundings<'a> {
     pub ledger: Option<PathBuf>,
     /// The project's working trees, whose Claude Code settings apply.
     pub roots: &'a [PathBuf],
-    /// The current time, which also determines the day.
+    /// The current time. It also determines the day for cost limits.
     pub now: Timestamp,
 }
 
 /// Condition for sending questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskWhen {
-    /// At any time.
+    /// Questions are sent at any time.
     Always,
-    /// Not at all.
+    /// No questions are sent.
     Never,
-    /// Until this time.
+    /// Questions are sent until this time.
     Until(Instant),
-    /// Until this time, but at least once, so that a slow machine makes progress as well.
+    /// Questions are sent until this time, but at least one, so that a slow machine makes progress as well.
     OnceUntil(Instant),
 }
 
@@ -136,26 +136,26 @@ pub struct LanguageModel {
     cache: AnswerCache,
     room: ModelRoom,
     redactor: Redactor,
-    /// Masks texts for another machine, and finds names of people in them; `None` if the model is on this machine.
+    /// Masks texts for another machine; `None` if the model is on this machine.
     masks: Option<Masks>,
     names: Option<Result<person_names::Finder, String>>,
     meter: Meter,
     aside: AsideQuestions,
-    /// The folder of cached answers, which contains other records as well.
+    /// The folder of the cached answers. It also contains other records of this module.
     folder: PathBuf,
     /// Time when this run started.
     now: Timestamp,
-    /// Whether the stored status says that the last question failed.
+    /// Whether the stored status reports that the last question failed.
     in_trouble: bool,
-    /// The current session.
+    /// Id of the current session; empty for a question about the project.
     session: String,
     /// Whether the model answered any question in this run.
     answered: bool,
-    /// Consecutive faults of kinds that may affect all questions.
+    /// Number of consecutive faults of kinds that may affect all questions.
     row: u32,
     /// Reason why the model gets no more questions.
     down: Option<ModelFault>,
-    /// Time limit for questions, so that the answers so far can be published.
+    /// Condition for sending questions. A time limit ensures that the answers so far are published.
     asked: AskWhen,
     /// Pauses questions because of battery or load, if the model is on this machine.
     pause: Option<ModelPause>,
@@ -266,7 +266,8 @@ impl LanguageModel {
         has_time && !self.is_paused()
     }
 
-    /// Returns a notice for the user if the sessions support few of the memories proposed in this run, else `None`.
+    /// Returns a notice for the user if the sessions support less than half of the memories proposed in this run, else
+    /// `None`.
     pub fn unshown(&self) -> Option<String> {
         let (proposed, shown) = (self.proposed, self.shown);
         (proposed >= PROPOSED_MIN && shown * 2 < proposed).then(|| {
@@ -278,8 +279,8 @@ impl LanguageModel {
         })
     }
 
-    /// Returns the model's drafts for a session, and the `wishes` that they do not cover. The reasons for missing
-    /// answers are added to `report`, each reason once.
+    /// Returns the model's drafts for a session, and the `wishes` that these do not include. The reasons for missing
+    /// answers are added to `report`, without duplicates.
     pub fn extract(
         &mut self,
         session: &Session,
@@ -294,7 +295,7 @@ impl LanguageModel {
         )
     }
 
-    /// Returns the same for a part of a session whose last part is `last_part`.
+    /// Like [`Self::extract`], for a part of a session whose last part is `last_part`.
     pub fn extract_part(
         &mut self,
         session: &Session,
@@ -370,8 +371,8 @@ impl LanguageModel {
         )
     }
 
-    /// Returns the part of a question besides the window: its day, to which relative dates refer, and the existing
-    /// topics. Answers hardly depend on these, so they are not part of the cache key.
+    /// Returns the parts of a question besides the window: the day, to which relative dates refer, and the existing
+    /// topics. They hardly affect the answer, so they are not part of the cache key.
     fn around(&self, window: &SessionWindow) -> String {
         let mut around = String::new();
         if let Some(first) = window.pieces.first() {
@@ -393,9 +394,9 @@ impl LanguageModel {
         topics.filter_map(answer::topic).for_each(|topic| self.topics.add(&topic));
     }
 
-    /// Sends a question about some texts and reads the answer. The answer is cached under `key`, so that the same
-    /// question is sent only once. `question` receives the texts in the form for the model and a note about their form;
-    /// `read` receives the answer in its cached form.
+    /// Sends a question about some texts and parses the answer. The answer is cached under `key`, so that the same
+    /// question is sent only once. `question` creates the question from the masked texts and a note about masks; `read`
+    /// parses the answer.
     fn asked<T>(
         &mut self,
         key: &str,
@@ -418,7 +419,7 @@ impl LanguageModel {
             Ok::<_, answer::NoJson>(answers)
         };
         let known = self.cache.get(&name, key);
-        // The settings for redaction may have changed since the answer was cached.
+        // The redaction settings may have changed since the answer was cached, so the answer is redacted again.
         let known = known.and_then(|given| read(&self.redactor.redact(&given)).ok());
         if let Some(answers) = known {
             return Ok(answers);
@@ -444,7 +445,7 @@ impl LanguageModel {
             if let Some(masked) = &masked {
                 given = masked.restore(&given);
             }
-            // An answer is redacted like any text from outside.
+            // An answer is redacted like any other text from outside.
             let given = self.redactor.redact(&given).into_owned();
             let answers = read(&given).map_err(|answer::NoJson| {
                 self.meter.note_unusable(&name, &self.session);
@@ -488,7 +489,7 @@ impl LanguageModel {
     }
 
     /// Stores the reason why there was no answer, so that `status` can print it. A reached cost limit is not stored,
-    /// because `status` detects it itself.
+    /// because `status` computes it.
     fn remember(&mut self, fault: &ModelFault) {
         if !matches!(fault, ModelFault::Bound(_)) {
             let why = self.redactor.redact(&fault.to_string()).into_owned();
@@ -550,7 +551,7 @@ impl LanguageModel {
     }
 }
 
-/// Estimates the tokens of a question for which the provider reports no count.
+/// Estimates the number of tokens of a question if the provider does not report it.
 fn counted(question: &ModelQuestion, answer: &str, usd: Option<f64>) -> Usage {
     let tokens = |text: &str| text.len() as u64 / TOKEN_CHARS + 1;
     let tokens_in = tokens(question.instructions) + tokens(&question.text);
@@ -610,19 +611,19 @@ fn key(variable: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Returns why a provider cannot be asked: no consent, no program, or or an endpoint that differs from that of the
-/// sessions at `roots`. `None` if it can be asked. Nothing is sent.
+/// Returns the reason why the provider cannot be used: no consent, no program, or an endpoint that differs from that of
+/// the sessions at `roots`. Returns `None` if it can be used. Nothing is sent.
 pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> Option<String> {
     provider(settings, ollama_host, roots).err()
 }
 
-/// Returns a suffix by which answers with different context sizes are distinguished; empty for the usual size.
+/// Returns a suffix that distinguishes answers with different context sizes; empty for the usual size.
 pub fn context_mark(settings: &Llm) -> String {
     ModelRoom::of(settings).mark()
 }
 
-/// Returns the context size, in tokens, of the model in the settings, if its server reports one that is smaller than
-/// usual. A server is not asked without the user's consent, which is in the settings or in `consent`.
+/// Returns the context size, in tokens, of the model in the settings, if its server reports a size that is smaller than
+/// usual. The server is queried only with the user's consent, in the settings or in `consent`.
 pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
     if settings.provider != "openai" {
         return None;
@@ -652,12 +653,12 @@ fn parts(shown: &str) -> Vec<String> {
     shown.split(SEAM).map(str::to_owned).collect()
 }
 
-/// Returns the models of the Ollama server at `host`, best first. If `host` is empty, the server is at the address in
-/// the variable `OLLAMA_HOST`, or else on this machine. `None` if there is no answer. No user data is sent, but another
+/// Returns the models of the Ollama server at `host`, best first. If `host` is empty, the address is taken from the
+/// variable `OLLAMA_HOST`, or else is this machine's. `None` if there is no answer. No user data is sent, but another
 /// machine can observe the request.
 ///
 /// # Errors
-/// Returns the reason if the server is not asked because it is on another machine and not in `consented_hosts`.
+/// If the server is on another machine and not in `consented_hosts`. It is not queried then.
 pub fn probe(
     host: &str,
     variable: Option<&str>,
@@ -681,7 +682,7 @@ mod tests {
     use super::*;
     use crate::transcript::session::{Prompt, Turn};
 
-    /// A model on another machine, which records its questions and quotes them.
+    /// A model on another machine. It records its questions, and quotes them in its answers.
     struct Elsewhere(Arc<Mutex<Vec<String>>>);
 
     impl Provider for Elsewhere {
@@ -755,7 +756,8 @@ mod tests {
         let turn = Turn { uuid: "p".into(), at: Timestamp(1), prompt, ..Turn::default() };
         let session = Session { id: "s".into(), turns: vec![turn], ..Session::default() };
         let mut extract = || model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
-        // The quote contains a placeholder instead of the token, so it does not occur in the session.
+        // The quote contains a placeholder instead of the token, so it does not occur in the session, and the draft is
+        // dropped.
         assert_eq!(extract(), []);
         let saw = seen.lock().unwrap().concat();
         assert!(saw.contains("EMAIL_1_") && saw.contains("copy them unchanged"), "{saw}");
@@ -764,7 +766,7 @@ mod tests {
         let text = "Please ask ann@shop.org. before releases go out";
         let mut session = session.clone();
         session.turns[0].prompt.text = text.to_owned();
-        // The first time from the answer, the second time from the cache.
+        // The first draft is from the answer, the second from the cache.
         for _ in 0..2 {
             let drafts = model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
             let [draft] = &drafts[..] else { panic!("{drafts:?}") };

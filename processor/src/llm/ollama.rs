@@ -1,8 +1,7 @@
-//! Ollama, through `ollama-rs`, with this program's HTTP client. No other file uses that library.
+//! The provider Ollama, through `ollama-rs` with this program's HTTP client. No other file uses that library.
 //!
-//! The library reads responses of any length and drops their status. Therefore the output of a server is limited by the
-//! timeout and `num_predict`, the length of an answer is checked after reading, and an error is recognised by its
-//! words.
+//! The library reads responses of any length and does not return their status. Therefore a response is limited by the
+//! timeout and by `num_predict`, its length is checked after reading, and errors are recognised by their text.
 
 use std::fmt;
 use std::time::Duration;
@@ -31,7 +30,7 @@ const HINT: &str = "start Ollama with `ollama serve`";
 /// Timeout of a probe of the server.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 /// Minutes for which Ollama keeps a model loaded after a question. Its default of five may be too short between the
-/// parts of a sync.
+/// steps of a sync.
 const KEPT_MINUTES: u64 = 15;
 /// Maximum size of a usable answer in bytes.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -82,7 +81,7 @@ impl Ollama {
         Self { room, ..self }
     }
 
-    /// Returns one vector for each text. If a text is too long for the model, the vector is that of its beginning.
+    /// Returns one vector for each text. If a text is too long for the model, the vector is that of the beginning.
     pub fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ModelFault> {
         let count = texts.len();
         let input = EmbeddingsInput::Multiple(texts);
@@ -170,7 +169,7 @@ impl Ollama {
         }
     }
 
-    /// Returns the fault for a text that the server sent with a status of failure. The library drops the status.
+    /// Returns the fault for an error message of the server.
     fn refusal(&self, text: &str) -> ModelFault {
         let message = http::message(text);
         if message.contains("not found") && message.contains("model") {
@@ -181,7 +180,7 @@ impl Ollama {
                 hint,
             };
         }
-        // Ollama's message if too many requests are waiting.
+        // Ollama sends this message if too many requests are waiting.
         if message.contains("server busy") {
             return ModelFault::Busy { message, wait: None };
         }

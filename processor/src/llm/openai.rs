@@ -1,4 +1,4 @@
-//! Servers with OpenAI's chat interface, such as llama.cpp, LM Studio, vLLM and hosted services.
+//! Servers with OpenAI's chat interface, for example llama.cpp, LM Studio, vLLM and hosted services.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,20 +19,20 @@ use super::usage::Usage;
 
 /// Remedy if the connection is refused.
 const HINT: &str = "start the server, or correct `llm.host`";
-/// Maximum size of a response in bytes. At most a quarter of its text is read, and JSON makes it longer.
+/// Maximum size of a response in bytes. The answer's text is limited to a quarter of this size; JSON makes it longer.
 const CHAT_BYTES_MAX: usize = 1 << 20;
 /// Maximum size of a list of models in bytes.
 const MODELS_BYTES_MAX: usize = 1 << 20;
 /// Timeout for reading the list of models.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
-/// Words in an error message for a question that is longer than the model's context.
+/// Words in error messages about a question that is longer than the model's context.
 const LENGTH_WORDS: [&str; 4] =
     ["context size", "context length", "context window", "maximum context"];
-/// Words in an error message for an unsupported form of answer.
+/// Words in error messages about an unsupported form of answer.
 const FORM_WORDS: [&str; 5] =
     ["response_format", "json_schema", "json_object", "schema", "grammar"];
 
-/// A model on a server of this kind.
+/// A model on a server with OpenAI's interface.
 pub struct OpenAi {
     client: Client,
     server: ModelServer,
@@ -42,7 +42,7 @@ pub struct OpenAi {
     /// Timeout of an answer, and the name of its setting.
     most: (Duration, &'static str),
     room: ModelRoom,
-    /// Best form that the server accepted so far.
+    /// The best form that the server accepted so far.
     form: Cell<AnswerForm>,
     runtime: Runtime,
 }
@@ -50,16 +50,16 @@ pub struct OpenAi {
 /// Ways to request the form of the answer, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AnswerForm {
-    /// By its JSON schema.
+    /// The request contains the JSON schema of the answer.
     Schema,
-    /// As any JSON object; the schema is in the instructions.
+    /// The request asks for any JSON object; the schema is in the instructions.
     Object,
-    /// Only in the instructions.
+    /// Only the instructions contain the schema.
     Words,
 }
 
 impl AnswerForm {
-    /// Returns the form to try after the server refused this one; `None` if there is none.
+    /// Returns the next form to try if the server rejected this one; `None` if there is none.
     fn simpler(self) -> Option<Self> {
         match self {
             Self::Schema => Some(Self::Object),
@@ -260,15 +260,15 @@ impl OpenAi {
     }
 }
 
-/// Returns whether a server refused the form of the answer, not the question.
+/// Returns whether a server rejected the form of the answer, not the question.
 fn is_about_form(refusal: &Refusal) -> bool {
     let message = refusal.message.to_lowercase();
     matches!(refusal.status, 400 | 404 | 415 | 422 | 500 | 501)
         && FORM_WORDS.iter().any(|word| message.contains(word))
 }
 
-/// Returns whether a server refused a question because it is longer than the model's context. The words are those of
-/// llama.cpp, vLLM, LM Studio and hosted services.
+/// Returns whether a server rejected a question that is longer than the model's context. The words are from llama.cpp,
+/// vLLM, LM Studio and hosted services.
 fn is_about_length(refusal: &Refusal) -> bool {
     let message = refusal.message.to_lowercase();
     LENGTH_WORDS.iter().any(|words| message.contains(words))
@@ -289,7 +289,7 @@ fn read(given: &[u8]) -> Result<(String, Usage), ModelFault> {
 }
 
 /// Returns the context size in tokens that a server reports for its model, in the fields of vLLM and others; `None` if
-/// it reports none. No user data is sent.
+/// the server reports none. No user data is sent.
 pub fn context(server: &ModelServer, model: &str) -> Option<u32> {
     let client = http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
     let call = client.get(address(server, "models"));
@@ -302,7 +302,8 @@ pub fn context(server: &ModelServer, model: &str) -> Option<u32> {
     u32::try_from(tokens).ok()
 }
 
-/// Returns the address of a part of the interface. The user may have named the endpoint with or without the version.
+/// Returns the address of a path of the interface. The user may have given the base address with or without the
+/// version.
 fn address(server: &ModelServer, path: &str) -> String {
     let base = server.url.as_str();
     let version = if base.ends_with("/v1/") { "" } else { "v1/" };

@@ -1,8 +1,8 @@
-//! The fourth question: which drafts of earlier sessions the work of a session overtook.
+//! The fourth question to a model: which drafts of earlier sessions the work of a session made invalid.
 //!
-//! Relations connect drafts. Work that fixes, finishes or removes something has no draft of its own, but a commit, a
-//! written file or the session's record shows it. A verdict counts only for a draft that was sent together with the
-//! work.
+//! Relations connect drafts. Work that fixes, finishes or removes something may have no draft, but is visible in a
+//! commit, a written file or the session's record. An answer about a draft counts only if the draft was sent together
+//! with the work.
 
 use std::collections::BTreeSet;
 
@@ -18,16 +18,16 @@ use crate::consolidate::{Relations, memory_id};
 use crate::extract::Landed;
 use crate::extract::draft::Draft;
 
-/// Version of the question. After a change it is sent again.
+/// Version of the question. If it changes, the question is sent again.
 const QUESTION: u32 = 2;
 /// Maximum number of drafts in one answer.
 const OVERTAKEN_MAX: usize = 24;
-/// Reasons why a draft is outdated. An answer with another reason misunderstood the question.
+/// Reasons why a draft is invalid. An answer with another reason is ignored, because it misunderstood the question.
 const REASONS: [&str; 6] = ["finished", "fixed", "reverted", "replaced", "removed", "wrong"];
 
 impl LanguageModel {
-    /// Asks which drafts the work of later sessions overtook, and adds them to `relations`. Drafts and works are
-    /// ordered by time. A question without an answer overtakes nothing; the reason is added to `report`.
+    /// Asks the model which drafts the work of later sessions made invalid, and adds these to `relations`. Drafts and
+    /// works are ordered by time. Without an answer no draft is added, and the reason is added to `report`.
     pub fn overtaken(
         &mut self,
         project: ProjectId,
@@ -84,7 +84,7 @@ impl LanguageModel {
     }
 }
 
-/// Returns the drafts near each commit of all works, one work after the other.
+/// Returns the drafts that are similar to each commit of all works, in the order of the works.
 fn near(
     drafts: &[&Draft],
     works: &[Work],
@@ -98,8 +98,7 @@ fn near(
     near_commits(&landed, &noted)
 }
 
-/// Returns whether a session's work may overtake a draft. Rules and wishes of people stay valid until people revoke
-/// them.
+/// Returns whether a session's work may make a draft invalid. Wishes and commands stay valid.
 fn can_end(draft: &Draft) -> bool {
     !draft.kind.is_wish() && draft.kind != Kind::Command
 }
@@ -165,7 +164,7 @@ mod tests {
         ];
         let at = Timestamp;
         assert_eq!(believed(&work, &batch, &answer), [(4, at(1)), (5, at(3)), (7, at(9))]);
-        // An answer that declares nearly all drafts outdated misunderstood the question.
+        // An answer that declares nearly all drafts invalid is ignored, because it misunderstood the question.
         let all =
             [verdict("E1", "N1"), verdict("E2", "N1"), verdict("E3", "N2"), verdict("E4", "N2")];
         assert_eq!(believed(&work, &batch, &all), []);

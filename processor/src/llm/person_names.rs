@@ -18,7 +18,8 @@ use super::ollama::{Ollama, seconds};
 const NAMES_MAX: usize = 100;
 /// Minimum and maximum number of characters of a name.
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 2..=60;
-/// Must be changed with the instructions, so that answers to other instructions are not used.
+/// Version of the instructions. It must be changed with them, because cached answers to other instructions are not
+/// used.
 const VERSION: &str = "names-1";
 
 /// A model that finds names.
@@ -79,7 +80,7 @@ impl Finder {
     }
 }
 
-/// Returns the names in an answer that occur in the text; `None` if the answer is not readable.
+/// Returns the names in an answer that occur in the text; `None` if the answer cannot be parsed.
 fn read(given: &str, text: &str) -> Option<Names> {
     let start = given.find('{')?;
     let end = given.rfind('}')?;

@@ -1,4 +1,4 @@
-//! Prices of Claude Code's small model, as clients count them. They changed with a version of the client.
+//! Prices of Claude Code's small model, as the client computes them. They changed with a version of the client.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct ClientVersion([u32; 3]);
 
 impl ClientVersion {
-    /// Reads the version from the output of `claude --version`, such as `2.1.330 (Claude Code)`.
+    /// Parses the output of `claude --version`, such as `2.1.330 (Claude Code)`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_whitespace().next()?.split('.').map(str::parse);
         let version = [parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?];
@@ -29,12 +29,12 @@ pub struct Prices {
     answered: f64,
 }
 
-/// The first client version that was observed to count the lower prices.
+/// The first client version that was observed to use the lower prices.
 const LOWER_SINCE: ClientVersion = ClientVersion([2, 1, 330]);
 
 impl Prices {
-    /// Returns the prices of a client. If the version is unknown, or in the range that was not observed, these are the
-    /// higher prices, so that the cost does not exceed the announced one.
+    /// Returns the prices of a client. If the version is unknown or was not observed, the higher prices are returned,
+    /// so that the actual cost does not exceed the announced cost.
     pub fn of(client: Option<ClientVersion>) -> Self {
         match client {
             Some(version) if version >= LOWER_SINCE => Self { asked: 0.10, answered: 0.50 },

@@ -11,8 +11,7 @@ use memory_store::fs::process::{end_group, start_group};
 
 /// Maximum number of bytes of a program's error output that are read.
 const STDERR_BYTES_MAX: u64 = 64 << 10;
-/// Time for reading the output after the program has ended. It is limited because child processes may keep the pipe
-/// open.
+/// Maximum time for reading the remaining output after the program has ended. Child processes may keep the pipe open.
 const END: Duration = Duration::from_millis(500);
 
 /// Output of a program.
@@ -46,7 +45,8 @@ pub fn run(
     let left = || deadline.saturating_duration_since(Instant::now());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let (mut child, _watched) = start_group(command).map_err(NoOutput::Start)?;
-    // Pipes are handled in threads, so that a full pipe does not block. Each thread ends when the process group ends.
+    // Threads read and write the pipes, so that a full pipe does not block. Each thread ends when the process group
+    // ends.
     let (mut stdin, input) = (child.stdin.take(), input.as_bytes().to_vec());
     thread::spawn(move || {
         // The program may end before it has read all input.
@@ -55,8 +55,8 @@ pub fn run(
     let stdout = child.stdout.take().map(|from| whole(from, stdout_bytes_max + 1));
     let stderr = child.stderr.take().map(|from| whole(from, STDERR_BYTES_MAX));
     let received = stdout.map(|stdout| stdout.recv_timeout(left()));
-    // The group must be killed before waiting for the child, because afterwards its number may belong to another
-    // process.
+    // The group must be killed before waiting for the child, because afterwards its process number may belong to
+    // another process.
     let mut end = |failure| {
         end_group(&mut child);
         Err(failure)
@@ -67,7 +67,7 @@ pub fn run(
         Some(Err(_)) | None => return end(NoOutput::Late),
     };
     let stderr = stderr.and_then(|stderr| stderr.recv_timeout(END.min(left())).ok());
-    // The output is complete, so remaining processes are killed.
+    // The output is complete, so remaining processes of the group are killed.
     end_group(&mut child);
     Ok(Printed { stdout, stderr: stderr.unwrap_or_default() })
 }

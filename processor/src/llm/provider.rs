@@ -1,4 +1,4 @@
-//! The interface of providers of answers.
+//! Interface of all providers of language models.
 
 use super::ask::ModelQuestion;
 use super::fault::ModelFault;
@@ -10,8 +10,8 @@ pub(super) trait Provider {
     fn name(&self) -> String;
     /// Returns whether questions stay on this machine.
     fn is_local(&self) -> bool;
-    /// Sends a question. The answer should be JSON, but may contain other text. It may cost at most `usd_max` US
-    /// dollars, if the provider supports a limit.
+    /// Sends a question. The answer should be JSON, but may contain other text. The question may cost at most `usd_max`
+    /// US dollars, if the provider supports a limit.
     fn ask(&self, question: &ModelQuestion, usd_max: Option<f64>) -> ModelReply;
     /// Sends a question, and passes the parts of the answer to `hear` as they arrive. By default, the whole answer is
     /// one part.
@@ -29,7 +29,7 @@ pub(super) trait Provider {
     }
 }
 
-/// Answer to a question and its cost. An unanswered question may have a cost as well.
+/// Answer to a question, with its usage. A question without an answer may have a cost as well.
 pub(super) struct ModelReply {
     pub answer: Result<String, ModelFault>,
     pub usage: Usage,

@@ -1,7 +1,7 @@
-//! The second question: relations of the drafts of a session to one another and to similar earlier ones.
+//! The second question to a model: relations of the drafts of a session to one another and to similar earlier drafts.
 //!
-//! It asks for sameness and truth, not for importance, which a model judges best when it writes a draft. Relations
-//! between two drafts that are not similar are rejected.
+//! The question is about equality and truth. Importance is not part of it, because a model judges importance best when
+//! it writes a draft. Relations between drafts that are not similar are rejected.
 
 use std::collections::HashMap;
 
@@ -15,20 +15,21 @@ use crate::consolidate::{DraftRelation, Relations};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
-/// Version of the question: after a change it is asked again. Kinds of links were added without a new version: earlier
-/// answers stay right, and propose none.
+/// Version of the question. If it changes, the question is sent again. New kinds of links do not need a new version,
+/// because earlier answers stay correct without them.
 const QUESTION: u32 = 3;
-/// Relations of one answer.
+/// Maximum number of relations read from one answer.
 const RELATIONS_MAX: usize = 24;
-/// Maximum share of the notes of a question that an answer may unite or replace: an answer that removes nearly all of
-/// them misunderstood it.
+/// Maximum share of the notes of a question that an answer may merge or replace. If an answer exceeds it, the model
+/// probably misunderstood the question, and the answer is ignored.
 const TOLD_SHARE_MAX: f32 = 0.75;
-/// Minimum number of notes for that limit.
+/// Minimum number of notes for which [`TOLD_SHARE_MAX`] applies.
 const TOLD_MIN: usize = 4;
 
 impl LanguageModel {
-    /// Asks how drafts relate, which are in the order of their time; `name` returns the ids of the memories that they
-    /// would be. A question without an answer leaves its drafts to the rules; why it has none is added to `report`.
+    /// Asks the model about the relations of drafts. The drafts are sorted by time; `name` returns the id that a
+    /// draft's memory would have. For drafts of an unanswered question the rules decide, and the reason is added to
+    /// `report`.
     pub fn relations(
         &mut self,
         name: &dyn Fn(&Draft) -> MemoryId,
@@ -36,7 +37,7 @@ impl LanguageModel {
         embed: &dyn Fn(&str) -> Option<Vector>,
         report: &mut Vec<String>,
     ) -> Relations {
-        // It belongs to no session: its cost is recorded for the project.
+        // The question belongs to no single session, so its cost is recorded for the project.
         self.session.clear();
         let mut relations = Relations::default();
         let (drafts, repeats) = repeats(drafts);
@@ -65,7 +66,7 @@ impl LanguageModel {
         relations
     }
 
-    /// Counts an unanswered question, and reports the reason and the fallback `instead`.
+    /// Counts an unanswered question, and reports the reason and the fallback in `instead`.
     pub(super) fn unanswered(
         &self,
         fault: &ModelFault,
@@ -101,11 +102,12 @@ impl LanguageModel {
     }
 }
 
-/// Minimum number of words of a title that is a statement, and not only a subject.
+/// Minimum number of words of a title that is a statement. A shorter title only names a subject.
 const TELLING_WORDS_MIN: usize = 4;
 
-/// Returns the drafts that have a title of their own, and the others, each with the earlier one of its kind that has
-/// the same: the same failure is met in many sessions, and twenty notes of it would leave no room for others.
+/// Separates drafts whose title repeats that of an earlier draft of the same kind. Each of these is paired with the
+/// earlier draft. The same failure can occur in many sessions, and twenty notes about it would leave no room for other
+/// notes.
 fn repeats<'d>(drafts: &[&'d Draft]) -> (Vec<&'d Draft>, Vec<(&'d Draft, &'d Draft)>) {
     let (mut first, mut repeats) = (HashMap::new(), Vec::new());
     let mut own = drafts.to_vec();
@@ -124,7 +126,7 @@ fn repeats<'d>(drafts: &[&'d Draft]) -> (Vec<&'d Draft>, Vec<(&'d Draft, &'d Dra
     (own, repeats)
 }
 
-/// Returns a draft as a question shows it, under a name such as `N2`.
+/// Returns a draft in the notation of a question, with a name such as `N2`.
 pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
     let Draft { kind, title, body, occurred, .. } = draft;
     let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -148,7 +150,7 @@ fn believed(portion: &Portion, told: &[Verdict]) -> Vec<(usize, usize, DraftRela
         let near = portion.near.contains(&(note, other)) || portion.near.contains(&(other, note));
         let mut known = DraftRelation::ALL.into_iter();
         let Some(relation) = known.find(|known| known.name() == relation) else { continue };
-        // Drafts are in the order of their time: nothing is replaced by what was before it.
+        // Drafts are sorted by time, and an earlier draft cannot replace a later one.
         let backwards =
             matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes) && note < other;
         if near && note != other && !backwards {
@@ -173,7 +175,7 @@ fn believed(portion: &Portion, told: &[Verdict]) -> Vec<(usize, usize, DraftRela
     if is_too_much(gone.len(), notes) { Vec::new() } else { believed }
 }
 
-/// Returns whether an answer removes so many of the drafts that it misunderstood the question.
+/// Whether an answer removes so many of the drafts that the model probably misunderstood the question.
 pub(super) fn is_too_much(gone: usize, shown: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     let share = gone as f32 / shown as f32;

@@ -1,7 +1,7 @@
 //! Room: the share of a model's context for each part of a question.
 //!
-//! For a model with a small context, windows are smaller, and the session's end and the answer are shorter. If the
-//! settings name a context below [`WHOLE_TOKENS_MIN`], the short instructions are used.
+//! For a model with a small context, windows, the session's end and answers are shorter. If the settings name a context
+//! below [`WHOLE_TOKENS_MIN`], the short instructions are used.
 
 use memory_store::settings::Llm;
 
@@ -9,35 +9,36 @@ use super::ask;
 use super::window::WINDOW_CHARS_MAX;
 use crate::consolidate::{near, touched};
 
-/// Default number of tokens of question and answer together. With Ollama's own default, a window would be truncated
-/// without notice.
+/// Default number of tokens for question and answer together. With Ollama's own default, a window would be truncated
+/// without an error.
 pub const CONTEXT_TOKENS: u32 = 14_336;
 /// Maximum number of tokens of an answer.
 const ANSWER_TOKENS_MAX: u32 = 2_048;
-/// The context is divided by this number to get the maximum length of an answer.
+/// Divisor of the context size for the maximum length of an answer.
 const ANSWER_SHARE: u32 = 4;
-/// Minimum context in the settings for the full instructions. With a smaller one, they would take a sixth of it or
+/// Minimum context in the settings for the full instructions. In a smaller context, they would take a sixth of it or
 /// more.
 const WHOLE_TOKENS_MIN: u32 = 16_000;
-/// Number of tokens besides instructions and texts: the chat template, tags, the day, and the question itself.
+/// Number of tokens in addition to instructions and texts: the chat template, tags, the day, and the question itself.
 const AROUND_TOKENS: u32 = 80;
 /// Minimum number of characters per token in sessions. Prose has about four, code and logs fewer.
 const TOKEN_CHARS_MIN: usize = 3;
-/// Maximum number of tokens for ten characters of our instructions (2.7 with SmolLM2's tokeniser, example included).
+/// Maximum number of tokens for ten characters of the instructions (2.7 with SmolLM2's tokeniser, including the
+/// example).
 const INSTRUCTION_TOKENS_PER_TEN: usize = 3;
-/// The room for texts is divided by this number to get the maximum length of the session's end.
+/// Divisor of the room for texts for the maximum length of the session's end.
 const ENDING_SHARE: usize = 4;
-/// Maximum number of characters of a session's end. The limits of its parts add up to less.
+/// Maximum number of characters of the session's end. The limits of its parts have a lower sum.
 const ENDING_CHARS_MAX: usize = 6_000;
-/// The room for texts is divided by this number to get the room for the project's topics. The second constant is their
-/// maximum number of characters.
+/// Divisor of the room for texts for the length of the project's topics, and the maximum number of characters of the
+/// topics.
 const TOPICS_SHARE: usize = 24;
 const TOPICS_CHARS_MAX: usize = 600;
-/// Number of characters of a draft in the question about relations: a title, a text of some 60 words and a label.
+/// Number of characters of a draft in the question about relations: a title, a text of about 60 words and a label.
 const NOTE_CHARS: usize = 500;
 
-/// The room for texts is divided by this number to get the room for a session's work together with drafts. The second
-/// constant is its maximum number of characters.
+/// Divisor of the room for texts for the length of a session's work in a question with drafts, and the maximum number
+/// of characters of the work.
 const WORK_SHARE: usize = 3;
 const WORK_CHARS_MAX: usize = 5_000;
 
@@ -59,7 +60,7 @@ pub struct ModelRoom {
     pub topic_chars: usize,
     /// Whether the short instructions for a window are used.
     pub is_short: bool,
-    /// Maximum number of drafts in a question about those that the work of a session overtook, and maximum number of
+    /// Maximum number of drafts in a question about drafts that a session's work made invalid, and maximum number of
     /// characters of this work.
     pub overtaken_notes: usize,
     pub work_chars: usize,
@@ -70,7 +71,7 @@ pub struct ModelRoom {
 }
 
 impl ModelRoom {
-    /// Returns the room for the context in the settings, or for the usual one.
+    /// Returns the limits for the context in the settings, or else for the usual context.
     pub fn of(llm: &Llm) -> Self {
         let is_short = llm.context.is_some_and(|tokens| tokens < WHOLE_TOKENS_MIN);
         Self::within(llm.context.unwrap_or(CONTEXT_TOKENS), is_short)
@@ -110,7 +111,7 @@ impl ModelRoom {
         (windows * self.window_chars).div_ceil(WINDOW_CHARS_MAX)
     }
 
-    /// Returns a suffix by which answers with this context are distinguished from others; empty for the usual context.
+    /// Returns a suffix that distinguishes answers with this context from others; empty for the usual context.
     pub fn mark(&self) -> String {
         let usual =
             Self { context_tokens: self.context_tokens, ..Self::within(CONTEXT_TOKENS, false) };
@@ -146,8 +147,7 @@ mod tests {
         assert_eq!((usual.ending_chars, usual.mark()), (ENDING_CHARS_MAX, String::new()));
         let of = |context| ModelRoom::of(&Llm { context: Some(context), ..Llm::default() });
         assert_eq!((of(131_072).mark(), of(16_000).is_short), (String::new(), false));
-        // If the settings name the usual context, the instructions differ from the default, so the cached answers are
-        // separate.
+        // If the settings name the usual context, the short instructions are used, so the cached answers are separate.
         assert_eq!((of(14_336).mark(), of(4_096).mark()), ("@14336".into(), "@4096".into()));
         assert_eq!((usual.usual_windows(3), of(4_096).usual_windows(0)), (3, 0));
     }

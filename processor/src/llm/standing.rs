@@ -1,7 +1,7 @@
-//! The third question: which earlier drafts of a session are still valid after the session has continued.
+//! The third question to a model: which earlier drafts of a session are still valid after the session has continued.
 //!
-//! An unchanged window is sent only once, with the end of its session at that time. The cache records the end that was
-//! sent for each answer. If the end has changed, the drafts from these answers are sent with the new end, all in one
+//! An unchanged window is sent only once, together with the end of its session at that time. The cache records this end
+//! for each answer. If the end has changed, the drafts from these answers are sent with the new end, all in one
 //! question. Therefore the questions depend only on the session and the cache, not on a clock.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use super::window::{SessionWindow, cut_middle};
 use super::{LanguageModel, ModelFault, ask};
 use crate::extract::draft::Draft;
 
-/// Maximum number of drafts in the question. The most important ones are sent, and the others stay unchanged.
+/// Maximum number of drafts in the question. The most important are sent; all others stay unchanged.
 const DRAFTS_MAX: usize = 32;
 /// Maximum number of characters of one draft.
 const DRAFT_CHARS_MAX: usize = 360;
@@ -24,31 +24,31 @@ const ORDINAL_SHIFT: u32 = 1_000;
 /// Reason why a draft is no longer valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndReason {
-    /// It is done, fixed, retracted, replaced or wrong, and therefore no longer useful.
+    /// The draft's subject is completed, fixed, retracted, replaced or wrong, so the draft is no longer useful.
     Overtaken,
-    /// It was tried and rejected, which is worth keeping.
+    /// The draft was tried and rejected. This is worth keeping.
     Rejected,
 }
 
 impl LanguageModel {
-    /// Returns whether the answer about a window is based on another end of the session than this one.
+    /// Returns whether the model answered about a window with another end of the session.
     pub(super) fn saw_another_end(&self, window: &SessionWindow, ending: &str) -> bool {
         let seen = self.cache.end(&self.provider.name(), &window.text());
         seen.as_deref() != Some(&*end_hash(ending))
     }
 
-    /// Records that the answer about a window is based on this end.
+    /// Records the end of the session with which the model answered about a window.
     pub(super) fn note_end(&self, window: &SessionWindow, ending: &str) {
-        // If this is not recorded, the answer counts as based on another end, which costs one question.
+        // If this fails, the answer counts as based on another end, which costs one question.
         let name = self.provider.name();
         drop(self.cache.put_end(&name, &window.text(), &end_hash(ending)));
     }
 
-    /// Removes the drafts of a session that its end overtook. A rejected attempt becomes a failed approach. `earlier`
-    /// contains the indexes of the drafts whose answers are based on another end.
+    /// Removes drafts of a session that are no longer valid at its end. A rejected attempt becomes a failed approach.
+    /// `earlier` contains the indexes of the drafts whose answers are based on another end.
     ///
     /// # Errors
-    /// If there is no answer. All drafts are kept in this case.
+    /// If there is no answer. All drafts are kept then.
     pub(super) fn check(
         &mut self,
         drafts: &mut Vec<Draft>,
@@ -108,7 +108,7 @@ fn apply(drafts: &mut Vec<Draft>, fallen: &[(usize, EndReason)]) {
     for &(at, why) in fallen {
         let draft = &mut drafts[at];
         match (why, draft.kind) {
-            // The text of a failed approach already reports the rejection.
+            // A failed approach already reports the rejection.
             (EndReason::Rejected, Kind::FailedApproach) => {}
             (
                 EndReason::Rejected,
@@ -149,7 +149,7 @@ mod tests {
             ended_note("D0", "wrong"),
         ];
         assert_eq!(believed(&[3, 5, 6, 7], &answer), [(5, EndReason::Overtaken)]);
-        // An answer that removes nearly all drafts misunderstood the question.
+        // An answer that removes nearly all drafts is ignored, because it misunderstood the question.
         let all = ["D1", "D2", "D3", "D4"].map(|note| ended_note(note, "wrong"));
         assert_eq!(believed(&[3, 5, 6, 7], &all), []);
         assert_eq!(believed(&[3, 5, 6, 7], &all[..3]).len(), 3);

@@ -1,5 +1,4 @@
-//! Topics of a project's memories. A question about a window contains them, so that the answer can use an existing
-//! topic.
+//! Topics of a project's memories. Questions about windows contain them, so that answers can use existing topics.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,8 +13,8 @@ impl Topics {
         *self.0.entry(topic.to_owned()).or_default() += 1;
     }
 
-    /// Returns as many topics as fit completely, those with most memories first. Topics for which `may_be_shown` is
-    /// false are omitted.
+    /// Returns the topics as a text of at most `chars_max` characters, without incomplete topics. Topics with most
+    /// memories are first. Topics for which `may_be_shown` returns false are omitted.
     pub fn text_within(&self, chars_max: usize, may_be_shown: &dyn Fn(&str) -> bool) -> String {
         let mut topics: Vec<(&String, &usize)> = self.0.iter().collect();
         topics.sort_by_key(|(topic, count)| (Reverse(**count), *topic));

@@ -1,5 +1,5 @@
-//! Trouble: the reason why a model did not answer the last question. It is stored until the model answers one, and
-//! `status` prints it.
+//! Trouble: the reason why a model did not answer the last question. It is stored until the model answers a question,
+//! and `status` prints it.
 
 use std::path::{Path, PathBuf};
 
@@ -31,10 +31,10 @@ pub fn read(folder: &Path) -> Option<Trouble> {
     read_json(&path(folder))
 }
 
-/// Stores a trouble; with `None` removes it.
+/// Stores a trouble, or removes the stored one if there is none.
 pub(super) fn write(folder: &Path, trouble: Option<&Trouble>) {
     let path = path(folder);
-    // A failed write is harmless, because the sync reports the trouble as well.
+    // A failed write is ignored, because the sync reports the trouble as well.
     match trouble {
         Some(trouble) => drop(write_json(&path, trouble)),
         None => drop(std::fs::remove_file(path)),

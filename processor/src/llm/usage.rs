@@ -17,11 +17,11 @@ use super::ModelFault;
 
 use crate::private_files::create_private;
 
-/// Maximum size of the file in bytes. When it is exceeded, lines of the same day and session are merged, and the oldest
-/// are removed.
+/// Maximum size of the file in bytes. If it is exceeded, lines of the same day and session are merged, and the oldest
+/// lines are removed.
 const LEDGER_BYTES_MAX: usize = 1 << 20;
 
-/// Maximum number of sessions in the average per session; the latest are used.
+/// Maximum number of sessions in the average per session. The latest are used.
 const SESSIONS_MAX: usize = 50;
 
 /// Usage by one or several questions.
@@ -68,7 +68,7 @@ pub struct Spent {
     pub session: String,
     /// Number of questions, including those without an answer.
     pub questions: u64,
-    /// Number of questions without an answer.
+    /// Number of questions without a usable answer.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed: u64,
     /// Usage by these questions.
@@ -107,7 +107,7 @@ pub fn spent(ledger: &Path) -> Vec<Spent> {
         if is_small { fs::read_to_string(ledger).unwrap_or_default() } else { String::new() };
     let mut order = Vec::new();
     let mut all: BTreeMap<(String, String, String), Spent> = BTreeMap::new();
-    // A torn line only loses the count of one question.
+    // A torn line only omits the usage of one question.
     for line in text.lines().filter_map(|line| serde_json::from_str::<Spent>(line).ok()) {
         let key = (line.day.clone(), line.provider.clone(), line.session.clone());
         match all.get_mut(&key) {
@@ -124,7 +124,7 @@ pub fn spent(ledger: &Path) -> Vec<Spent> {
 /// Returns the average usage of a session with this provider, computed from the last sessions that were sent to it;
 /// `None` if there are none.
 pub fn each_session(spent: &[Spent], provider: &str) -> Option<Spent> {
-    // A failed question has no typical usage.
+    // A failed question does not have a typical usage.
     let is_meant = |one: &&Spent| {
         one.provider == provider && !one.session.is_empty() && one.usage.tokens() > 0
     };
@@ -145,7 +145,7 @@ pub fn each_session(spent: &[Spent], provider: &str) -> Option<Spent> {
     Some(Spent { questions: sum.questions.div_ceil(count), usage, ..Spent::default() })
 }
 
-/// Returns the total usage on a day, or only that of one `provider`.
+/// Returns the total usage on a day, of one `provider` or of all.
 pub fn of_day(spent: &[Spent], day: &str, provider: Option<&str>) -> Spent {
     let mut sum = Spent { day: day.to_owned(), ..Spent::default() };
     let is_meant =
@@ -163,7 +163,7 @@ pub(super) struct Meter {
     day: String,
     tokens_max: Option<u64>,
     usd_max: Option<f64>,
-    /// Usage in this run, if it cannot be written to the file.
+    /// Usage in this run, for the case that the file cannot be written.
     own: Usage,
 }
 
@@ -198,13 +198,13 @@ impl Meter {
         }
     }
 
-    /// Records the usage of a question, and whether it got no answer.
+    /// Records the usage of a question. `is_failed` is whether there was no answer.
     pub fn note(&mut self, provider: &str, session: &str, usage: Usage, is_failed: bool) {
         let failed = u64::from(is_failed);
         self.write(provider, session, Spent { questions: 1, failed, usage, ..Spent::default() });
     }
 
-    /// Records that an answer already counted is unusable.
+    /// Records that an answer cannot be used. The question is already counted.
     pub fn note_unusable(&mut self, provider: &str, session: &str) {
         self.write(provider, session, Spent { failed: 1, ..Spent::default() });
     }
@@ -218,7 +218,7 @@ impl Meter {
             session: session.to_owned(),
             ..spent
         };
-        // Usage that cannot be written is counted in memory.
+        // If the file cannot be written, usage is counted only in memory.
         if append(ledger, &spent).is_err() {
             self.ledger = None;
         }
@@ -239,7 +239,7 @@ fn append(ledger: &Path, spent: &Spent) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Merges the lines of each day and session, and removes the oldest until half of the space is free.
+/// Merges the lines of each day and session, and removes the oldest lines until half of the space is free.
 fn shorten(ledger: &Path) -> std::io::Result<()> {
     let mut lines = Vec::new();
     let mut bytes = 0;
@@ -274,7 +274,7 @@ mod tests {
         let mut first = meter(1);
         assert_eq!(first.allow("a"), Ok(Some(0.5)));
         first.note("a", "s", usage(60, Some(0.125)), false);
-        // A run of another project, with the same file.
+        // A run of another project uses the same file.
         let mut second = meter(1);
         assert_eq!(second.allow("a"), Ok(Some(0.375)));
         second.note("a", "t", usage(40, None), true);

@@ -1,8 +1,9 @@
 //! Windows: the parts of a session that are sent to a model one at a time.
 //!
 //! A *window* consists of consecutive whole turns. A turn that is larger than a window is split between its steps, and
-//! a larger text between its paragraphs, so that all words of the user and all plans are included. Windows do not
-//! overlap and are filled from the beginning of the session, so only the last window changes when a session continues.
+//! a larger text is split between its paragraphs, so that all words of the user and all plans are included. Windows do
+//! not overlap and are filled from the beginning of the session, so only the last window changes if a session
+//! continues.
 
 use memory_store::Timestamp;
 use memory_store::memory::SaidBy;
@@ -14,18 +15,18 @@ use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn}
 pub const WINDOW_CHARS_MAX: usize = 16_000;
 /// Maximum number of characters of the request that is repeated before a window that begins inside a turn.
 const REQUEST_CHARS_MAX: usize = 600;
-/// Maximum number of windows of one session. If windows are smaller, there may be proportionally more. The rest is left
-/// to the rules.
+/// Maximum number of windows of one session. If windows are smaller, there may be proportionally more. The rest of the
+/// session is not sent to the model.
 pub const WINDOWS_MAX: usize = 64;
 /// Maximum number of characters of one text by the assistant.
 const TEXT_CHARS_MAX: usize = 4_000;
 /// Maximum number of characters of a tool call, and of its output.
 const CALL_CHARS_MAX: usize = 600;
 
-/// A part of a window with its record, by which a quote is traced to its source.
+/// A part of a window with the id of its record, so that a quote can be traced to its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowPiece {
-    /// The transcript record.
+    /// Id of the transcript record.
     pub uuid: String,
     /// The time of the record.
     pub at: Timestamp,
@@ -33,26 +34,26 @@ pub struct WindowPiece {
     pub said_by: SaidBy,
     /// Text for the model, without the label.
     pub text: String,
-    /// The record's own words in full. A quote must occur in them.
+    /// The complete words of the record. A quote must occur in these.
     pub evidence: Vec<String>,
-    /// A person's text including the passages that the person only passed on. Text that occurs only here is never a
-    /// wish.
+    /// The complete text of a person, including passages that the person passed on from others. A quote that occurs
+    /// only here is never a wish.
     pub passed_on: Option<String>,
-    /// The files that the part names.
+    /// The files that this part names.
     pub paths: Vec<String>,
-    /// Whether it is a message or a plan. A window without any is not sent.
+    /// Whether the part is a message or a plan. A window without such a part is not sent.
     pub is_said: bool,
-    /// Whether it is a tool call that failed.
+    /// Whether the part is a failed tool call.
     pub is_failure: bool,
 }
 
 /// Part of a session that is sent to a model at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionWindow {
-    /// Beginning of the request to which the first part belongs, if the request is in an earlier window. It is context
-    /// and not evidence.
+    /// Beginning of the request to which the first part belongs, if the request is in an earlier window. It is context,
+    /// not evidence.
     pub request: Option<String>,
-    /// Its parts, in order.
+    /// The parts of the window, in the order of the session.
     pub pieces: Vec<WindowPiece>,
 }
 
@@ -81,7 +82,7 @@ impl SessionWindow {
     }
 }
 
-/// Maximum number of characters of a label and of the separator before the next piece.
+/// Maximum number of characters of a label with the separator before the next part.
 const LABEL_CHARS: usize = 26;
 
 impl WindowPiece {
@@ -90,7 +91,7 @@ impl WindowPiece {
     }
 }
 
-/// Cuts a session into windows of at most `chars_max` characters.
+/// Splits a session into windows of at most `chars_max` characters.
 pub fn windows(session: &Session, chars_max: usize) -> Vec<SessionWindow> {
     let mut windows: Vec<SessionWindow> = Vec::new();
     let mut open = SessionWindow::default();
@@ -185,12 +186,12 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<WindowPiece> {
     pieces.flat_map(|piece| split(piece, chars_max)).collect()
 }
 
-/// Returns the maximum number of characters of the request before a window of this length.
+/// Returns the maximum number of characters of the request before a window of `chars_max` characters.
 fn request_chars(chars_max: usize) -> usize {
     REQUEST_CHARS_MAX.min(chars_max / 8)
 }
 
-/// Splits a piece that is larger than a window between its paragraphs, or else between its lines.
+/// Splits a part that is larger than a window between its paragraphs, or else between its lines.
 fn split(piece: WindowPiece, chars_max: usize) -> Vec<WindowPiece> {
     let room = chars_max.saturating_sub(request_chars(chars_max) + 3 * LABEL_CHARS).max(1);
     let mut parts = Vec::new();
@@ -207,12 +208,12 @@ fn split(piece: WindowPiece, chars_max: usize) -> Vec<WindowPiece> {
     parts
 }
 
-/// Returns the speaker's own part of a text, because a person may also pass on the words of others.
+/// Returns the speaker's own part of a text. A person may also pass on another person's words.
 fn own_of(said_by: SaidBy, text: &str) -> String {
     if said_by == SaidBy::User { own_words(text) } else { text.to_owned() }
 }
 
-/// Returns the words of a call that occur in the transcript, without our description.
+/// Returns the words of a call that occur in the transcript, without words added here.
 fn call_evidence(call: &Call) -> Vec<String> {
     let mut evidence = vec![call.output.clone()];
     match &call.input {

@@ -1,40 +1,41 @@
-//! Units of a Markdown text: paragraphs, list items with their introduction, table rows with the names of their
-//! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are not units.
+//! Splits a Markdown text into units: paragraphs, list items with their introduction, and table rows with the names of
+//! their columns. Units that belong together are joined up to a maximum length, and each unit has its heading.
+//! Decorations, logs and long listings of code are omitted.
 
 use memory_store::text::{Form, tokens};
 
-/// Characters of a passage.
+/// Maximum number of characters of a passage.
 pub const CHARS_MAX: usize = 600;
-/// Length below which a text alone has little content.
+/// Length in characters below which a text has little content without its neighbour.
 const SHORT_CHARS: usize = 160;
-/// Maximum length of such texts together: three such passages fit into the space next to a prompt.
+/// Maximum length in characters of short texts that are joined. Three such passages fit into an injection for a prompt.
 const JOINED_CHARS_MAX: usize = 340;
-/// Maximum length of a heading, or of the introduction of a list, in front of a unit.
+/// Maximum length in characters of a heading, or of the introduction of a list, in front of a unit.
 const LEAD_CHARS_MAX: usize = 160;
-/// Lines of code that stay with the paragraph that announces them.
+/// Maximum number of lines of code that are kept with the paragraph before it.
 const CODE_LINES_MAX: usize = 6;
-/// Characters of these.
+/// Maximum number of characters of this code.
 const CODE_CHARS_MAX: usize = 300;
-/// Characters of the same kind in a row that decorate.
+/// Minimum number of equal marks in a row that count as decoration.
 const ORNAMENT_MIN: usize = 5;
-/// Words that a decorated line may have: a label, and no sentence.
+/// Maximum number of words of a decorated line. A longer line is a sentence.
 const LABEL_WORDS_MAX: usize = 3;
-/// Lines of a paragraph from which it may be a log.
+/// Minimum number of lines of a paragraph that may be a log.
 const LOG_LINES_MIN: usize = 4;
-/// Maximum number of units of one text: the rest is a pasted document.
+/// Maximum number of units of one text. A longer text is probably a pasted document.
 const UNITS_MAX: usize = 200;
 
 /// A unit of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarkdownUnit {
-    /// The heading it stands below; may be empty.
+    /// The preceding heading; may be empty.
     pub heading: String,
-    /// Its words.
+    /// The words of the unit.
     pub text: String,
 }
 
 impl MarkdownUnit {
-    /// Returns it with its heading, where both fit.
+    /// Returns the text with its heading, if both fit into a passage.
     pub fn whole(&self) -> String {
         let lead = cut(&self.heading, LEAD_CHARS_MAX);
         let between = if self.text.starts_with("- ") { ":\n" } else { ": " };
@@ -55,7 +56,7 @@ enum MarkdownBlock {
     Code(String),
 }
 
-/// Returns the units of a text, in its order. No unit is longer than [`CHARS_MAX`] characters.
+/// Returns the units of a text in their order. No unit is longer than [`CHARS_MAX`] characters.
 pub fn units(markdown: &str) -> Vec<MarkdownUnit> {
     let blocks = blocks(markdown);
     let mut units: Vec<MarkdownUnit> = Vec::new();
@@ -113,8 +114,7 @@ pub fn units(markdown: &str) -> Vec<MarkdownUnit> {
     with_answers(units)
 }
 
-/// Puts a question together with what follows it below the same heading, and short texts that follow each other,
-/// where both fit.
+/// Joins a question with the next unit below the same heading, and short neighbouring texts, if both fit.
 fn with_answers(units: Vec<MarkdownUnit>) -> Vec<MarkdownUnit> {
     let mut joined: Vec<MarkdownUnit> = Vec::new();
     for unit in units {
@@ -131,7 +131,7 @@ fn with_answers(units: Vec<MarkdownUnit>) -> Vec<MarkdownUnit> {
     joined
 }
 
-/// Returns whether a text is to be read with the one that follows it.
+/// Returns whether a text must be read together with the next one.
 fn belong_together(text: &str, next: &str) -> bool {
     let lengths = [text, next].map(|text| text.chars().count());
     let is_short = lengths.iter().any(|&length| length < SHORT_CHARS);
@@ -145,14 +145,14 @@ pub fn asks(text: &str) -> bool {
     end.ends_with(['?', '？', '؟', '՞'])
 }
 
-/// Where the items that stand at least `depth` deep end.
+/// Returns the index after the items that begin at `from` and are indented by at least `depth`.
 fn list_end(blocks: &[MarkdownBlock], from: usize, depth: usize) -> usize {
     let items = blocks[from..].iter();
     let is_below = |block: &&MarkdownBlock| matches!(block, MarkdownBlock::Item { depth: of, .. } if *of >= depth);
     from + items.take_while(is_below).count()
 }
 
-/// What announces a list with all of its items, or with each of them where they do not fit together.
+/// Returns the introduction of a list with all its items, or with groups of items if they do not fit together.
 fn with_items(head: &str, items: &[MarkdownBlock]) -> Vec<String> {
     let items = items.iter().filter_map(|block| match block {
         MarkdownBlock::Item { text, .. } => Some(text.as_str()),
@@ -168,7 +168,7 @@ fn with_items(head: &str, items: &[MarkdownBlock]) -> Vec<String> {
     in_groups(&items, room).iter().map(|group| format!("{head}\n{group}")).collect()
 }
 
-/// Groups consecutive items, as many as fit into a number of characters: short items of one list have a common subject.
+/// Groups consecutive items, up to `room` characters per group. Short items of one list usually have a common subject.
 fn in_groups(items: &[&str], room: usize) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
     let mut open: Vec<&str> = Vec::new();
@@ -188,7 +188,7 @@ fn in_groups(items: &[&str], room: usize) -> Vec<String> {
     groups
 }
 
-/// A text with the few lines of code that it announces.
+/// Returns a text with the code block after it, if both fit.
 fn with_code(text: &str, blocks: &[MarkdownBlock], end: &mut usize) -> String {
     if let Some(MarkdownBlock::Code(code)) = blocks.get(*end)
         && text.chars().count() + code.chars().count() < CHARS_MAX
@@ -199,7 +199,7 @@ fn with_code(text: &str, blocks: &[MarkdownBlock], end: &mut usize) -> String {
     text.to_owned()
 }
 
-/// Returns a row with the names of its columns.
+/// Returns the text of a table row, with the names of the columns.
 fn row(names: &[String], cells: &[String]) -> String {
     let told = names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
     let told: Vec<String> = told
@@ -267,7 +267,7 @@ fn blocks(markdown: &str) -> Vec<MarkdownBlock> {
     blocks
 }
 
-/// Ends the open paragraph.
+/// Adds the open paragraph to the blocks.
 fn finish(open: &mut Vec<String>, blocks: &mut Vec<MarkdownBlock>) {
     let text = bare(open.join("\n").trim());
     open.clear();
@@ -276,7 +276,7 @@ fn finish(open: &mut Vec<String>, blocks: &mut Vec<MarkdownBlock>) {
     }
 }
 
-/// Returns a text without bold marks and without files that links lead to, where their words name these.
+/// Returns a text without bold marks. A link to a file is replaced by its words if these contain the file's name.
 fn bare(text: &str) -> String {
     let mut left = text;
     let mut bare = String::with_capacity(text.len());
@@ -299,7 +299,7 @@ fn bare(text: &str) -> String {
     without_bold(&bare)
 }
 
-/// Returns a text without the marks around bold words; other double stars, such as in a pattern of paths, remain.
+/// Returns a text without the marks around bold words. Other double stars, for example in a path pattern, are kept.
 fn without_bold(text: &str) -> String {
     let mut parts = text.split("**").peekable();
     let mut bare = String::with_capacity(text.len());
@@ -318,7 +318,8 @@ fn without_bold(text: &str) -> String {
     bare
 }
 
-/// Returns the words of a link to a file whose name they contain, and the length of the whole.
+/// Returns the words of a link at the beginning of a text, and the length of the link. `None` unless the link leads to
+/// a file whose name is in the words.
 fn link_of(text: &str) -> Option<(&str, usize)> {
     let (words, rest) = text.strip_prefix('[')?.split_once(']')?;
     let (target, _) = rest.strip_prefix('(')?.split_once(')')?;
@@ -329,7 +330,7 @@ fn link_of(text: &str) -> Option<(&str, usize)> {
         .then_some((words, words.len() + target.len() + 4))
 }
 
-/// Returns the title of a heading, or of a line that is all bold.
+/// Returns the title of a heading, or of a line that is completely bold.
 fn heading_of(line: &str) -> Option<String> {
     let title = line.trim_start_matches('#');
     let marks = line.len() - title.len();
@@ -353,7 +354,7 @@ fn item_of(line: &str) -> Option<&str> {
     text.starts_with(' ').then(|| text.trim()).filter(|text| !text.is_empty())
 }
 
-/// Returns whether a line decorates: a rule, perhaps with a label in it.
+/// Returns whether a line is decoration: a rule, which may contain a label.
 fn is_ornament(line: &str) -> bool {
     let mut run = 0;
     let (mut longest, mut last) = (0, None);
@@ -369,7 +370,7 @@ fn is_ornament(line: &str) -> bool {
     is_rule && longest >= 3 || longest >= ORNAMENT_MIN && words <= LABEL_WORDS_MAX
 }
 
-/// Returns whether a paragraph is a log or a dump: most of its lines begin like those of programs, or contain few
+/// Returns whether a paragraph is a log or a dump: most of its lines begin like the output of programs, or contain few
 /// letters.
 fn is_log(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -388,7 +389,7 @@ fn is_log(text: &str) -> bool {
     lines.iter().filter(is_machine).count() * 2 >= lines.len()
 }
 
-/// Cuts a long text at sentences, so that each part has at most [`CHARS_MAX`] characters.
+/// Splits a long text between sentences, so that each part has at most [`CHARS_MAX`] characters.
 fn split(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = text.trim();
@@ -407,7 +408,7 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// Returns the end of the last whole sentence of a text.
+/// Returns the end of the last complete sentence of a text.
 fn sentence_end(text: &str) -> Option<usize> {
     let mut last = None;
     let mut characters = text.char_indices().peekable();
@@ -426,7 +427,7 @@ fn sentence_end(text: &str) -> Option<usize> {
     last
 }
 
-/// Returns the first characters of a text, cut between words.
+/// Returns the beginning of a text, truncated between words.
 pub fn cut(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let head = &text[..end];

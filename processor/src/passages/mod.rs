@@ -1,8 +1,8 @@
-//! Passages of a session: statements and actions, piece by piece, as the index stores them. No rule rates them.
+//! Passages of a session: short pieces of its texts and actions, as stored in the index. No rule judges their value.
 //!
-//! A passage is a paragraph, a list item with its head, a table row with its header, a section of a written Markdown
-//! file, a commit message, or a failed command with its cure. Output of programs is not a passage, nor are insertions
-//! of hooks and memories into the context, which the reader of transcripts has left out.
+//! A passage is a paragraph, a list item with its introduction, a table row with its header, a section of a written
+//! Markdown file, a commit message, or a failed command with its cure. Output of programs is not a passage. Texts that
+//! hooks and memories added to the context are not passages either; the reader of transcripts has removed them.
 
 pub(crate) mod markdown;
 #[cfg(test)]
@@ -21,34 +21,34 @@ use markdown::{CHARS_MAX, count_words, cut};
 
 pub use markdown::{MarkdownUnit, asks, units};
 
-/// The number of this way of cutting sessions.
+/// Version of the rules that split sessions into passages.
 const VERSION: u32 = 4;
 
-/// Returns a version number of the splitting of sessions and of the filter on passages; with another number all
-/// passages are rebuilt.
+/// Returns a version number of the splitting of sessions and of the filter for passages. If it changes, all passages
+/// are rebuilt.
 pub fn version() -> u32 {
     let [first, second, third, fourth, ..] = memory_store::suspicion::fingerprint();
     u32::from_le_bytes([first, second, third, fourth]) ^ VERSION
 }
 
-/// Minimum number of words of a passage of the user, and of any other.
+/// Minimum number of words of a passage of the user, and of any other passage.
 const USER_WORDS_MIN: usize = 2;
 const WORDS_MIN: usize = 3;
-/// Passages of a turn.
+/// Maximum number of passages of a turn.
 const TURN_MAX: usize = 400;
-/// Different errors of a turn that its passages are found by.
+/// Maximum number of errors by which the passages of a turn can be found.
 const ERRORS_MAX: usize = 16;
-/// Files that a passage is found by.
+/// Maximum number of files by which a passage can be found.
 const PATHS_MAX: usize = 8;
-/// Files of a turn that a search for one of them finds it by.
+/// Maximum number of files by which a turn can be found.
 const TOUCHED_MAX: usize = 32;
-/// Maximum number of output lines that are searched for a cause: the failure of a script alone is not one.
+/// Maximum number of output lines that are searched for a cause. A failed script does not name a cause.
 const LINES_TRIED: usize = 6;
-/// Characters of a command, and of a line of an error.
+/// Maximum number of characters of a command, and of a line of an error.
 const LINE_CHARS_MAX: usize = 160;
-/// Maximum length of a prompt that may be such an answer.
+/// Maximum number of characters of a prompt that may be an answer.
 const ANSWER_CHARS_MAX: usize = CHARS_MAX / 2;
-/// Folder of our own memory files, whose text is not conversation.
+/// Folder of the program's memory files. Their text is not part of the conversation.
 const OUR_FOLDER: &str = ".throughline/";
 
 /// Returns the passages of a session.
@@ -69,22 +69,22 @@ pub fn of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
     passages
 }
 
-/// Returns the title of a session, by which its first passage is found as well; empty if the passage has all words of
-/// it. The title of an earlier session may be from a page that Claude read.
+/// Returns the title of a session, by which its first passage can also be found. Returns an empty text if the passage
+/// contains all its words, or if the title must not be given: it may be from a page that Claude read.
 fn title_beside(session: &Session, text: &str) -> String {
     let title = title_of(session);
     let is_new = !subject_of(&title).is_subset(&subject_of(text));
     if is_new && may_be_given(&title) { title } else { String::new() }
 }
 
-/// Returns the model's thinking in the turns of a session, piece by piece.
+/// Returns the passages of the model's thinking in a session.
 pub fn thoughts_of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
     let turns = session.turns.iter().enumerate();
     let passages = turns.flat_map(|(number, turn)| {
         let mut writer = Writer::new(roots, turn);
         for step in &turn.steps {
             if let StepKind::Thinking { text } = &step.what {
-                // Thoughts are only returned by explicit search: short ones are kept, too.
+                // Thinking is returned only by explicit search, so short pieces are included.
                 let units = units(text);
                 units.iter().for_each(|unit| writer.add(SaidBy::Assistant, &unit.whole(), &[]));
             }
@@ -99,9 +99,9 @@ struct Writer<'a> {
     roots: &'a Roots,
     turn: &'a Turn,
     passages: Vec<Passage>,
-    /// Errors so far, for later statements about them.
+    /// Signatures of the errors so far, for later statements about them.
     errors: Vec<String>,
-    /// Files that were read or written.
+    /// Files that the turn read or wrote.
     touched: Vec<String>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Writer<'a> {
         let prompt = text::without_plan_notice(self.turn.prompt.text.trim());
         let said_by = match self.turn.prompt.by {
             PromptBy::User | PromptBy::Command => SaidBy::User,
-            // A program's words are instructions; a summary is the model's.
+            // The prompt of a program or agent is not the user's, and a summary is the model's.
             PromptBy::Sdk | PromptBy::Agent | PromptBy::Summary => SaidBy::Assistant,
             PromptBy::Machine => return,
         };
@@ -128,7 +128,7 @@ impl<'a> Writer<'a> {
             return self.add(SaidBy::User, &text, &[]);
         }
         let mut units = units(prompt);
-        // A question of the user includes the beginning of the answer.
+        // A question by the user is stored with the beginning of the answer.
         if let [question] = units.as_mut_slice()
             && asks(&question.text)
             && let Some(answer) = answer_of(self.turn)
@@ -201,7 +201,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Adds a failed call with its cure, as `fixes` lists it.
+    /// Adds a failed call with its cure.
     fn add_cure(&mut self, failure: &str, cure: &Cure) {
         let stop = if failure.ends_with(['.', '!', '?']) { "" } else { "." };
         let place = self.passages.len();
@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Adds a failed command whose output names a cause, or that was cured.
+    /// Adds a failed command if its output names a cause or if it was cured.
     fn failure(&mut self, call: &Call, command: &str, cure: Option<&Cure>) {
         let mut lines = telling_lines(&call.output, LINES_TRIED).into_iter();
         let error = lines.find(|line| names_cause(&line.to_lowercase()));
@@ -249,7 +249,7 @@ impl<'a> Writer<'a> {
 
     fn add(&mut self, said_by: SaidBy, text: &str, paths: &[String]) {
         let text = text.trim();
-        // A repetition adds no information.
+        // A passage that repeats another one is omitted.
         if text.is_empty() || self.passages.iter().any(|passage| passage.text == text) {
             return;
         }
@@ -266,7 +266,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// Names the passages by their places.
+    /// Returns the passages with the session, the turn and their numbers.
     fn finish(mut self, session: &Session, number: usize) -> Vec<Passage> {
         self.passages.truncate(TURN_MAX);
         let turn = u32::try_from(number).unwrap_or(u32::MAX);

@@ -108,7 +108,7 @@ fn the_passage_of_a_failed_command_contains_its_fix() {
     );
     assert_eq!((cured.said_by, cured.errors.len()), (Some(SaidBy::Tool), 1));
     assert_eq!(cured.paths, ["src/lib.rs"]);
-    // Without a cure it answers no error, but later statements may.
+    // Without a cure the passage is not found by the error, but later statements are.
     assert!(found[2].text.starts_with("`cargo run` failed") && found[2].errors.is_empty());
     assert_eq!(found[3].errors.len(), 2);
 }

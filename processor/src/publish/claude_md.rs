@@ -1,8 +1,5 @@
-//! Texts that Claude Code itself gives to every session: `CLAUDE.md` with its imports, and the loaded part of its auto
+//! Texts that Claude Code itself adds to every session: `CLAUDE.md` with its imports, and the loaded part of its auto
 //! memory. A memory whose content is in these texts is not injected.
-//!
-//! The texts are read when an index is published. Their size is limited, and the result depends only on the content of
-//! the files.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
@@ -26,14 +23,14 @@ const IMPORT_DEPTH: usize = 4;
 /// Maximum number of lines and bytes of its auto memory that Claude Code loads.
 const AUTO_LINES_MAX: usize = 200;
 const AUTO_BYTES_MAX: usize = 25 << 10;
-/// Number of consecutive lines that are compared with a memory at once.
+/// Number of consecutive lines in a window that is compared with a memory.
 const WINDOW_LINES: usize = 8;
-/// Minimum share of a memory's words that must occur close together, in percent.
+/// Minimum percentage of a memory's words that a window must contain.
 const SAID_PERCENT: usize = 85;
-/// Minimum number of words of a memory that can count as contained.
+/// Minimum number of words of a memory for this comparison.
 const WORDS_MIN: usize = 3;
 
-/// Texts that Claude Code gives to a session.
+/// Texts that Claude Code adds to a session.
 #[derive(Debug, Default)]
 pub struct GivenTexts {
     /// The texts, in the order in which they were found.
@@ -75,15 +72,16 @@ impl GivenTexts {
         self.texts.iter().map(String::as_str)
     }
 
-    /// Returns the memories that these texts already contain, which means that nearly all of their words occur in a few
-    /// neighbouring lines.
+    /// Returns the memories that these texts already contain: nearly all of a memory's words are in a few neighbouring
+    /// lines.
     pub fn contained_memories(&self, memories: &[Stored]) -> BTreeSet<MemoryId> {
         let windows = Windows::new(&self.texts);
         let memories = memories.iter().map(|stored| &stored.memory);
         memories.filter(|memory| windows.say(memory)).map(|memory| memory.id).collect()
     }
 
-    /// Reads a file and its imports. Only imports below `root` are followed: the user may not have permitted others.
+    /// Reads a file and its imports. Only imports below `root` are followed, because the user may not have permitted
+    /// other ones.
     fn read_with_imports(&mut self, path: &Path, root: &Path, depth: usize) {
         if depth > IMPORT_DEPTH || self.read.len() >= FILES_MAX {
             return;
@@ -117,7 +115,7 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the files that a text imports by `@path`, except in code.
+/// Returns the files that a text imports with `@path`, except in code.
 fn imports(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     let lines = text.lines().filter(move |line| {
@@ -132,7 +130,7 @@ fn imports(text: &str) -> impl Iterator<Item = &str> {
         .filter(|path| !path.is_empty())
 }
 
-/// Index from each word to the windows that contain it. A window is a run of neighbouring lines without an empty line.
+/// Map from each word to the windows that contain it. A window consists of neighbouring lines without an empty line.
 struct Windows {
     of_word: HashMap<u64, Vec<usize>>,
 }
@@ -234,7 +232,7 @@ mod tests {
         let Project { dirs, tree, .. } = &project();
         fs::write(tree.root.join("CLAUDE.md"), "See @docs/style.md and `@docs/code.md`.\n")
             .unwrap();
-        // This file imports the first one again, but each file is read once.
+        // This file imports the first file again, but each file is read only once.
         let style = "Feature branches carry the ticket number.\n@../CLAUDE.md @../../outside.md\n";
         fs::write(tree.root.join("docs/style.md"), style).unwrap();
         fs::write(tree.root.join("docs/code.md"), "Release tags carry the build date.\n").unwrap();

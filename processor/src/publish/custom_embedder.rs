@@ -1,8 +1,8 @@
 //! The second space: vectors of memories by a model that the user runs, for explicit search.
 //!
 //! The embedded text is the same as in the index, so that each vector belongs to a search result. Texts are sent in
-//! portions, and the returned vectors are stored at once, so a run that is killed loses one portion. Each text is
-//! embedded once, even if indexes are rebuilt several times.
+//! portions, and the vectors of each portion are stored immediately, so a run that is killed loses at most one portion.
+//! Each text is embedded only once, even if indexes are rebuilt.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -25,13 +25,13 @@ use crate::publish::embed::records::{HEADER, Records};
 
 /// Number of texts in one request.
 const PORTION: usize = 16;
-/// Maximum number of bytes of a text that are sent. Models of this kind read a few thousand words.
+/// Maximum number of bytes of a text that are sent. Embedding models read at most a few thousand words.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 /// Maximum number of bytes of a query that are sent.
 const QUERY_BYTES_MAX: usize = 2 << 10;
 /// File name of the cache, in the folder of the project's vectors.
 const CACHE: &str = "second.cache";
-/// First bytes of a cache, including the version of its format. The hash of the model (12 bytes) and the number of
+/// First bytes of a cache, with the version of its format. The hash of the model (12 bytes) and the number of
 /// components (4 bytes) follow.
 const CACHE_MAGIC: [u8; 8] = *b"TLSECV\0\x01";
 
@@ -43,7 +43,7 @@ pub struct Update<'a> {
     pub ollama_host: Option<&'a str>,
     /// The folder of the caches of vectors.
     pub caches: &'a Path,
-    /// Whether to check that the model still returns the same vectors.
+    /// Whether to verify that the model still returns the same vectors.
     pub afresh: bool,
     /// No request is started after this time.
     pub until: Instant,
@@ -54,13 +54,13 @@ pub struct Update<'a> {
 /// Result of an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Updated {
-    /// Number of texts that were embedded.
+    /// Number of texts that were embedded by this update.
     pub embedded: usize,
-    /// Number of texts that are left for a later update.
+    /// Number of texts for a later update.
     pub waiting: usize,
     /// Whether any file was changed.
     pub changed: bool,
-    /// Problem that stopped the update.
+    /// Problem that ended the update.
     pub problem: Option<String>,
 }
 
@@ -106,8 +106,8 @@ fn take_away(states: &[TreeDir]) -> Result<Updated> {
     Ok(updated)
 }
 
-/// Returns the texts of an index that must be embedded; `None` if all its memories have vectors, or if there is no
-/// readable index.
+/// Returns the memories of an index whose vectors must be written, and adds their texts to `texts`. `None` if all
+/// memories have vectors, or if there is no readable index.
 fn look<'a>(
     state: &'a TreeDir,
     embedder: &Embedder,
@@ -136,7 +136,7 @@ fn look<'a>(
     Ok(Some(WantedIndex { state, digest, old, memories }))
 }
 
-/// Embeds the texts without a known vector, until the time is over.
+/// Embeds the texts that have no known vector, until the time limit.
 fn embed(
     what: &Update<'_>,
     embedder: &Embedder,
@@ -173,7 +173,7 @@ fn embed(
         known.take(portion, made)?;
         done.extend(portion.iter().copied());
         portion.iter().for_each(|_| what.progress.step());
-        // If the number of components changes, all other vectors are useless, so their texts are embedded again.
+        // If the number of components changed, the known vectors were dropped, so their texts are embedded again.
         missing = known.missing(texts);
         missing.retain(|hash| !done.contains(hash));
     }
@@ -182,7 +182,7 @@ fn embed(
     Ok(updated)
 }
 
-/// The known vectors.
+/// The vectors in the cache and in the indexes' files.
 struct KnownVectors {
     cache: Option<Records>,
     /// The path of the cache, and the first bytes of its header.
@@ -211,7 +211,7 @@ impl KnownVectors {
         Ok(known)
     }
 
-    /// Prepares the cache for vectors with this number of components. Vectors with another number are dropped.
+    /// Prepares the cache for vectors with this number of components. Other vectors are dropped.
     fn of_dimensions(&mut self, dimensions: usize) -> Result<()> {
         if self.cache.is_some() && self.dimensions == Some(dimensions) {
             return Ok(());
@@ -250,7 +250,7 @@ impl KnownVectors {
         missing
     }
 
-    /// Stores the model's vectors of some texts, except vectors without a direction.
+    /// Stores the vectors of some texts. A text without a vector is skipped.
     fn take(&mut self, texts: &[TextHash], made: Vec<Option<Direction>>) -> Result<()> {
         let Some(dimensions) = made.iter().flatten().next().map(|first| first.components().len())
         else {
@@ -302,7 +302,7 @@ impl KnownVectors {
     }
 }
 
-/// The user's model.
+/// The user's model, with the redactor for its input.
 #[derive(Debug)]
 struct UserModel {
     ollama: Ollama,
@@ -319,7 +319,7 @@ impl UserModel {
     ) -> Result<Self, String> {
         let Embedder { host, consented_hosts, model, .. } = embedder;
         let server = ModelServer::agreed(host, ollama_host, consented_hosts, "embedder")?;
-        // Text that leaves this machine is redacted by the same rules as files that other people read.
+        // Text for another machine is redacted by the same rules as files that other people read.
         let options = RedactOptions::for_store(settings, !server.is_local());
         let ollama = Ollama::new(server, model, most)?;
         Ok(Self { ollama, redactor: Redactor::new(&options) })
@@ -335,7 +335,7 @@ impl UserModel {
         Ok(vectors.iter().map(|vector| Direction::of(vector)).collect())
     }
 
-    /// Returns the part of a text that is sent, redacted.
+    /// Returns the redacted beginning of a text, as sent to the model.
     fn sent(&self, text: &str, bytes_max: usize) -> String {
         self.redactor.redact(&text[..text.floor_char_boundary(bytes_max)]).into_owned()
     }
@@ -368,7 +368,8 @@ impl Ask for Asker {
     }
 }
 
-/// Returns the number of memories in an index that have vectors, and the number of all; `None` without an index.
+/// Returns the number of memories in an index that have vectors, and the number of all memories; `None` without an
+/// index.
 pub fn standing(state: &TreeDir, embedder: &Embedder) -> Option<(usize, usize)> {
     let index = Index::open(&state.index).ok().flatten()?;
     let all = index.memories.map_or(0, |segment| segment.docs() as usize);

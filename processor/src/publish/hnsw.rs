@@ -1,13 +1,13 @@
 //! Builds the graphs for searches in the index with `hnsw_rs`.
 //!
-//! The crate's own files are not used, because they take seconds to load, and damaged ones end the process. Vectors are
-//! inserted one after another, so that equal vectors result in equal graphs.
+//! The crate's own files are not used: loading them takes seconds, and a damaged file makes the crate end the process.
+//! Vectors are inserted one after another, so that equal vectors result in equal graphs.
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 use memory_store::embed::{DIMENSIONS, Vector};
 use memory_store::index::build::Graphs;
 
-/// Number of neighbours of a node above the lowest layer. In the lowest layer it is twice as large.
+/// Maximum number of neighbours of a node above the lowest layer. In the lowest layer, the maximum is twice as large.
 const NEIGHBOURS: usize = 16;
 /// Number of nodes examined to find the neighbours of a new node.
 const BREADTH: usize = 120;
@@ -24,11 +24,11 @@ impl Graphs for HnswGraphs {
     }
 }
 
-/// Distance: one minus the cosine, in the scale of the vectors and never negative. All vectors have about the same
-/// length.
+/// Distance of vectors: one minus the cosine, in the scale of the vectors and never negative. All vectors have about
+/// the same length.
 struct Angle;
 
-/// Maximum dot product of a vector with itself, with a margin for vectors that rounding made longer.
+/// Maximum dot product of a vector with itself. It includes a margin for vectors that rounding made longer.
 const SQUARE_MAX: i32 = 230_000;
 
 impl Distance<i8> for Angle {
@@ -43,7 +43,8 @@ impl Distance<i8> for Angle {
 
 fn link(vectors: &[&Vector]) -> Vec<Vec<u32>> {
     let mut hnsw = Hnsw::<i8, Angle>::new(NEIGHBOURS, vectors.len(), LAYERS_MAX, BREADTH, Angle);
-    // Without this, all neighbours of a node in a dense group are in the same group, so a search cannot leave it.
+    // Without this setting, all neighbours of a node in a dense group are in the same group, so a search cannot leave
+    // the group.
     hnsw.set_keeping_pruned(true);
     for (number, vector) in vectors.iter().enumerate() {
         hnsw.insert((&vector.0, number));
@@ -51,7 +52,7 @@ fn link(vectors: &[&Vector]) -> Vec<Vec<u32>> {
     let mut links = vec![Vec::new(); vectors.len()];
     let points = hnsw.get_point_indexation();
     for layer in 0..=usize::from(points.get_max_level_observed()) {
-        // The iterator returns the points whose highest layer is this one.
+        // The iterator returns the points whose highest layer is `layer`.
         for point in points.get_layer_iterator(layer) {
             // The lowest layer contains all nodes. A search with seeds needs only the lists of this layer.
             let mut lists = point.get_neighborhood_id();

@@ -1,4 +1,4 @@
-//! Plan of the start block: memories in the order of their value. The hook prints as many of them as fit into its
+//! Plan of the start block: the ids of memories, sorted by value. The hook prints as many of them as fit into its
 //! budget.
 
 use std::cmp::{Ordering, Reverse};
@@ -27,15 +27,15 @@ const COMMANDS_MAX: usize = 3;
 const WARNINGS_MAX: usize = 2;
 /// Minimum confidence of rules, decisions and warnings in the plan.
 const CONFIDENCE_MIN: f32 = 0.5;
-/// Minimum likeness of two memories above which the second one adds nothing for a reader of the first.
+/// Minimum likeness of two memories for the second memory to be omitted as a repetition of the first.
 const SAME_LIKENESS: f32 = 0.6;
-/// Number of latest sessions whose memories' files count as recently touched.
+/// Number of latest sessions. Files of their memories count as recently touched.
 const RECENT_SESSIONS: usize = 2;
 
 /// State of memories in addition to their texts.
 #[derive(Clone, Copy)]
 pub struct MemoryStates<'a> {
-    /// Memories that sessions receive in another way, for example from CLAUDE.md. They are omitted.
+    /// Memories that sessions receive in another way, for example in CLAUDE.md. They are omitted.
     pub said: &'a BTreeSet<MemoryId>,
     /// Stale memories. They are placed after the others, and omitted if a file or name no longer exists.
     pub stale: &'a BTreeMap<MemoryId, Staleness>,
@@ -51,7 +51,7 @@ pub struct MemoryStates<'a> {
     pub is_held: &'a dyn Fn(&Stored) -> bool,
 }
 
-/// Returns the memories that a session starts with, the most valuable first. `touched` are the files with uncommitted
+/// Returns the memories for the start of a session, the most valuable first. `touched` are the files with uncommitted
 /// changes and the files that the last session wrote. A memory is omitted if its files or a name in it no longer exist,
 /// unless it is pinned.
 pub fn plan(
@@ -109,7 +109,8 @@ pub fn plan(
         .collect();
     ranked.sort_by(|(group, worth, stored), (other_group, other_worth, other)| {
         let by_id = stored.memory.id.cmp(&other.memory.id);
-        // A rule about certain files is also injected when one of these files is first read, so it comes later here.
+        // A rule about certain files is placed after other rules, because it is also injected when one of its files is
+        // read.
         let is_bound = |stored: &Stored| !stored.memory.paths.is_empty();
         let by_files = match group {
             StartGroup::Rule => is_bound(stored).cmp(&is_bound(other)),
@@ -162,7 +163,7 @@ fn max_of(group: StartGroup) -> usize {
     }
 }
 
-/// Returns the touched files and the files in the memories of the last sessions.
+/// Returns the touched files and the files of the memories of the last sessions.
 fn recent_files(stored: &[Stored], touched: &BTreeSet<String>) -> BTreeSet<String> {
     let mut latest: Vec<&Memory> = stored.iter().map(|stored| &stored.memory).collect();
     latest.sort_by_key(|memory| (Reverse(memory.when()), memory.id));
@@ -193,8 +194,8 @@ fn contradict(memory: &Memory, other: &Memory) -> bool {
     names(memory, other.id) || names(other, memory.id)
 }
 
-/// Returns whether a memory was written by rules of an earlier version, which wrote memories other than explicit
-/// wishes. If the memory is in the repository, it is kept there, and search finds it.
+/// Whether a memory was written by rules of an earlier version. Those rules also wrote memories that were not explicit
+/// wishes. The memory stays in the repository, and search finds it.
 fn is_by_retired_rules(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }

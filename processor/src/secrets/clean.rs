@@ -1,4 +1,4 @@
-//! Cleaning: stored data is changed in place; derived data is left to the next sync.
+//! Cleaning: removes secrets from stored data in place. Derived data is rebuilt by the next sync.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,9 @@ use crate::collect::trees;
 use crate::project_texts::Committed;
 use crate::state::State;
 
-/// Removes known secrets, and nothing else, from all stored data except a person's files; in the archive, from these
-/// sessions. The project's lock must be held, and the reindexing of turns must be recorded already.
+/// Removes known secrets from all stored data except a person's files, and from the archived records of these sessions.
+/// Nothing else is removed. The caller must hold the project's lock and must have recorded that all turns are indexed
+/// again.
 pub fn clean_known(
     dirs: &UserDirs,
     tree: &Tree,
@@ -34,12 +35,12 @@ pub fn clean_known(
     Ok(audit.report)
 }
 
-/// Memory files that are cleaned.
+/// Memory files from which secrets are removed.
 #[derive(Clone, Copy)]
 enum Whose {
-    /// All: a person requested it.
+    /// All files, at a person's request.
     All,
-    /// Those that no person owns.
+    /// Files that no person owns.
     Unowned,
 }
 
@@ -50,18 +51,18 @@ fn roots(dirs: &UserDirs, tree: &Tree) -> Vec<PathBuf> {
 }
 
 impl SecretSearch<'_> {
-    /// Takes secrets out of all that is kept. What cannot be cleaned is told, and keeps nothing else
-    /// from being cleaned. The project's lock is held.
+    /// Removes secrets from all stored data. A file that cannot be cleaned is reported, and the other files are still
+    /// cleaned. The caller must hold the project's lock.
     pub fn clean(&mut self, dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<()> {
         let home = dirs.project(tree.project);
-        // An index contains the bytes of replaced turns until all turns are rewritten.
+        // An index may contain the bytes of replaced turns until all turns are rewritten.
         let mut state = State::read(&home);
         state.all_turns = true;
         state.write(&home)?;
         self.clean_all(dirs, tree, Whose::All, |store| store.redactor(settings))?;
         let archive = Archive::open(&home);
         let (aside, faults) = archive.take_stale_apart(|_| true);
-        // Their content cannot be checked.
+        // The content of these damaged files cannot be checked.
         self.report.left.extend(aside);
         for (_, fault) in faults {
             self.report.failed.push(format!("{fault:#}"));
@@ -112,7 +113,7 @@ impl SecretSearch<'_> {
 
     fn clean_archive(&mut self, archive: &Archive, sessions: &[String], roots: &[PathBuf]) {
         for name in sessions {
-            // For a session in a pack, the pack must be read again.
+            // For a session in a pack, the pack must be searched again.
             let place = archive.entry(name).map(|entry| entry.path);
             self.clean_file(archive.folder(), place, |_, private| {
                 let Some(mut file) = archive.load(name)? else { return Ok(false) };
@@ -128,11 +129,11 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Cleans the remaining data of sessions whose turns were removed.
+    /// Cleans the remains of sessions whose turns were removed.
     fn clean_expired(&mut self, expired: &Expired) {
         for name in expired.names() {
             let Some(mut remains) = expired.load(&name) else {
-                // A damaged one is reported unless it is empty.
+                // If the remains are damaged, their file is reported if it contains a secret.
                 for path in expired.paths(&name) {
                     self.clean_file(expired.folder(), Ok(path), |path, private| {
                         anyhow::ensure!(
@@ -156,7 +157,7 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Cleans files that hooks append to, and the last report. A sync rebuilds everything else in the folder.
+    /// Cleans files to which hooks append, and the last report. A sync rebuilds all other files in the folder.
     fn clean_state(&mut self, state: &TreeDir) {
         let logs = [state.hook_log.clone(), state.log.clone()];
         let old = logs.clone().map(|log| log.with_extension("log.old"));
@@ -170,7 +171,7 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Cleans a file of a folder with `clean`, and records the outcome.
+    /// Cleans a file of a folder with `clean`, and records the result.
     fn clean_file(
         &mut self,
         folder: &Path,
@@ -191,7 +192,8 @@ impl SecretSearch<'_> {
     }
 }
 
-/// Removes a model's answer that contains a secret: its question no longer contains it.
+/// Removes a model's cached answer if it contains a secret. The question was cleaned, so the answer no longer belongs
+/// to it.
 fn drop_answer(file: &Path, private: &Redactor) -> Result<bool> {
     let found = holds(file, private)?;
     if found {

@@ -1,4 +1,4 @@
-//! All data stored about a project, file by file, for searches.
+//! Access to the stored files of a project, for searches.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
@@ -15,8 +15,8 @@ use crate::private_files::GZIP_MAGIC;
 /// Maximum unpacked size of one file that is read.
 pub const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Returns the files below a folder; links are not followed. A file that vanishes meanwhile is not an error: hooks and
-/// other sessions continue.
+/// Returns the files below a folder, without following links. A file that disappears during the scan is not an error,
+/// because hooks and other sessions continue to work.
 pub fn files(folder: &Path) -> impl Iterator<Item = Result<PathBuf>> + use<> {
     WalkDir::new(folder).follow_root_links(false).into_iter().filter_map(|entry| match entry {
         Ok(entry) => entry.file_type().is_file().then(|| Ok(entry.into_path())),
@@ -27,7 +27,8 @@ pub fn files(folder: &Path) -> impl Iterator<Item = Result<PathBuf>> + use<> {
     })
 }
 
-/// Opens a file and unpacks it if it is packed, up to [`FILE_BYTES_MAX`]; `None` if it does not exist.
+/// Opens a file, decompresses it if it is compressed, and limits reading to [`FILE_BYTES_MAX`] bytes; `None` if it does
+/// not exist.
 pub fn open(path: &Path) -> Result<Option<io::Take<Box<dyn Read>>>> {
     let context = || path.display().to_string();
     let mut file = match File::open(path) {
@@ -43,7 +44,7 @@ pub fn open(path: &Path) -> Result<Option<io::Take<Box<dyn Read>>>> {
     } else if start == PACK_MAGIC {
         Box::new(io::Cursor::new(texts_of(file).with_context(context)?))
     } else if path.extension().is_some_and(|ending| ending == "seg") {
-        // Turns of an index are packed, its search structures are not.
+        // The turns in a segment are compressed, but its search structures are not.
         let turns = Segment::inflated_file(path, FILE_BYTES_MAX);
         Box::new(io::Cursor::new(turns).chain(file))
     } else {

@@ -1,5 +1,5 @@
-//! Overwrites secrets in files that hooks append to. Hooks take no lock and the processor counts the bytes, so such a
-//! file is neither replaced nor shortened: a secret is overwritten in place.
+//! Overwrites secrets in files to which hooks append. Hooks take no lock, and the processor counts the bytes. Therefore
+//! such a file is neither replaced nor truncated, and a secret is overwritten in place.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Seek};
@@ -13,13 +13,13 @@ use memory_store::redact::texts::FileTexts;
 
 use super::pieces::LinePiece;
 
-/// Maximum number of passes over a file: hiding one secret may uncover the edge of another.
+/// Maximum number of passes over a file. After one secret is hidden, the remains of another one may be recognisable.
 const PASSES_MAX: usize = 4;
 
 /// Byte that replaces each byte of a secret.
 const MASK: u8 = b'*';
 
-/// Overwrites the secrets of a file; returns whether there was one. A missing file has none.
+/// Overwrites the secrets in a file. Returns whether there were any; false for a missing file.
 pub fn mask(path: &Path, redactor: &Redactor) -> Result<bool> {
     let context = || path.display().to_string();
     let mut file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -52,7 +52,7 @@ fn pass(file: &File, redactor: &Redactor) -> std::io::Result<bool> {
     Ok(any)
 }
 
-/// Overwrites a part of the line at `start`, unless the file has changed there.
+/// Overwrites a range of the line at `start`, unless the file has changed there.
 fn overwrite(file: &File, start: u64, line: &[u8], range: Range<usize>) -> std::io::Result<bool> {
     let (at, mut there) = (start + range.start as u64, vec![0; range.len()]);
     match read_exact_at(file, &mut there, at) {
@@ -84,7 +84,7 @@ mod tests {
         let line = |text: &str| format!("{{\"text\":\"{text}\"}}\n");
         let before = line("one") + &line(&format!("é \\n{} \\\"", token())) + &line("three");
         std::fs::write(&path, &before).unwrap();
-        // A hook that has the file open for appending.
+        // A hook may have the file open for appending.
         let mut hook = OpenOptions::new().append(true).open(&path).unwrap();
         assert!(mask(&path, &redactor).unwrap());
         hook.write_all(line("four").as_bytes()).unwrap();

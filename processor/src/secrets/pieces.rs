@@ -1,26 +1,27 @@
-//! Files line by line, a very long line in pieces: each but the first begins with the end of the one before,
-//! so that a secret across the border is whole in one of them.
+//! Reads files line by line. A very long line is read in pieces that overlap, so that a secret at the boundary is
+//! complete in one of them.
 
 use std::io::{self, BufRead, Read};
 
 use memory_store::redact::OVERLAP_BYTES;
 
-/// Maximum size of one line, or of several that belong together, that is searched at once.
+/// Maximum number of bytes that are searched together: one line, or several that belong together.
 pub(super) const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// A line with its end, or a piece of a long one.
+/// A line with its newline, or a piece of a long line.
 #[derive(Debug, Default)]
 pub(super) struct LinePiece {
-    /// Its bytes.
+    /// The bytes of the line or piece.
     pub bytes: Vec<u8>,
-    /// Number of bytes at the start that repeat the piece before.
+    /// Number of bytes at the beginning that repeat the end of the previous piece.
     pub repeated: usize,
-    /// Its offset in the input.
+    /// Offset in the input.
     pub start: u64,
 }
 
 impl LinePiece {
-    /// Reads the next one into this; `false` at the end. The first is read into an empty one.
+    /// Reads the next line or piece into this value; `false` at the end of the input. For the first one, the value must
+    /// be empty.
     pub fn next(&mut self, reader: &mut impl BufRead) -> io::Result<bool> {
         self.start += self.bytes.len() as u64;
         self.repeated = 0;
@@ -38,14 +39,14 @@ impl LinePiece {
         self.bytes.last().is_some_and(|byte| *byte != b'\n')
     }
 
-    /// Returns the bytes that the piece before did not have.
+    /// Returns the bytes that the previous piece did not contain.
     pub fn news(&self) -> &[u8] {
         &self.bytes[self.repeated..]
     }
 }
 
-/// Returns how much of a searched text need not be searched again with the next piece: all but some whole lines, or the
-/// end of a long one.
+/// Returns the length of the beginning of a searched text that need not be searched again with the next piece: all but
+/// the last lines, or all but the end of a long line.
 pub(super) fn looked_at(text: &str) -> usize {
     let end = text.floor_char_boundary(text.len().saturating_sub(OVERLAP_BYTES));
     let from = text.floor_char_boundary(end.saturating_sub(OVERLAP_BYTES));

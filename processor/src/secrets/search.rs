@@ -1,4 +1,4 @@
-//! Search for secrets in files that the program wrote. Reports file, line and rule, never the text.
+//! Searches secrets in files that the program wrote. Reports file, line and rule, but never the secret.
 
 use std::collections::BTreeSet;
 use std::io::BufReader;
@@ -13,45 +13,45 @@ use serde::Serialize;
 use super::files::{self, FILE_BYTES_MAX};
 use super::pieces::{LINE_BYTES_MAX, LinePiece, looked_at};
 
-/// Maximum number of reported places.
+/// Maximum number of secrets that are reported.
 const FOUND_MAX: usize = 1_000;
 
 /// A secret in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FoundSecret {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Counted from 1.
+    /// Number of the line, counted from 1.
     pub line: usize,
-    /// The rule that found it.
+    /// The rule that matched.
     pub rule: &'static str,
 }
 
 /// Result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AuditReport {
-    /// Files that were searched.
+    /// Number of files that were searched.
     pub files: usize,
     /// Secrets in files, after cleaning if requested.
     pub found: Vec<FoundSecret>,
-    /// Files that were cleaned.
+    /// Number of files that were cleaned.
     pub cleaned: usize,
-    /// Cleaned memory files in a committed folder.
+    /// Number of cleaned memory files in a committed folder.
     #[serde(skip)]
     pub committed: usize,
-    /// Memory files of a person that contain secrets, and stay unchanged until that person decides.
+    /// A person's memory files that contain secrets. They are unchanged until that person decides.
     #[serde(skip)]
     pub kept: BTreeSet<PathBuf>,
-    /// Files that could not be searched or cleaned, with the reason; one line each.
+    /// Files that could not be searched or cleaned, one line each with the reason.
     pub failed: Vec<String>,
-    /// Their paths, as far as they are known.
+    /// Paths of these files, as far as known.
     #[serde(skip)]
     pub left: BTreeSet<PathBuf>,
-    /// Whether there are more places than reported.
+    /// Whether there are more secrets than reported.
     pub truncated: bool,
 }
 
-/// An audit at work.
+/// A running audit.
 pub struct SecretSearch<'a> {
     /// The redactor of private texts.
     pub private: &'a Redactor,
@@ -60,12 +60,12 @@ pub struct SecretSearch<'a> {
 }
 
 impl<'a> SecretSearch<'a> {
-    /// Begins an audit.
+    /// Creates an audit without results.
     pub fn new(private: &'a Redactor) -> Self {
         Self { private, report: AuditReport::default() }
     }
 
-    /// Searches the files below a folder; `is_prose` returns whether people write a file.
+    /// Searches the files below a folder. `is_prose` returns whether people write a file.
     pub fn folder(
         &mut self,
         folder: &Path,
@@ -97,8 +97,8 @@ impl<'a> SecretSearch<'a> {
     }
 }
 
-/// Records the secrets of a text; `at` gets the rule and the number of lines above the secret. Returns whether there
-/// was no room for one.
+/// Adds the secrets of a text to `found`; `at` converts a rule and the number of lines above the secret. Returns
+/// whether the list is full and a secret was omitted.
 fn note(
     found: &mut Vec<FoundSecret>,
     redactor: &Redactor,
@@ -119,8 +119,8 @@ pub fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
     Ok(found)
 }
 
-/// Reads a file text by text, each with the number of its line; `false` if it does not exist. Files written by people
-/// are one text, because a key has several lines; in files written by programs each line is a text.
+/// Reads a file and calls `each` with each text and its line number; `false` if the file does not exist. A file written
+/// by people is one text, because a private key has several lines. In a file written by programs, each line is a text.
 fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
     let Some(file) = files::open(path)? else { return Ok(false) };
     let (mut reader, mut line, mut number) = (BufReader::new(file), LinePiece::default(), 0);
@@ -153,7 +153,7 @@ fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> 
     Ok(true)
 }
 
-/// Calls `each` with the parts of a text and the number of lines above each.
+/// Splits a text into parts and calls `each` with each part and the number of lines above it.
 fn each_part(text: &str, mut each: impl FnMut(usize, &str)) {
     let mut above = 0;
     for part in parts(text) {

@@ -1,4 +1,4 @@
-//! Questions, tasks and failing commands that sessions left open, without those that a later session settled.
+//! Open items of sessions: questions, tasks and failing commands, except items that a later session settled.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -11,11 +11,11 @@ use crate::extract::goes_on;
 use crate::extract::session_record::{SessionRecord, is_done, settles};
 use crate::extract::subject_of;
 
-/// Minimum share of the words of an open item in a later session about the same subject.
+/// Minimum share of the words of an open item that the text of a later session about the same subject must contain.
 const SAME_SHARE: f32 = 0.6;
 /// Minimum number of words of an item that can be matched with a text.
 const WORDS_MIN: usize = 2;
-/// Maximum number of words of a request that may be the answer to the question before it.
+/// Maximum number of words of a request that may be the answer to an earlier question.
 const ANSWER_WORDS_MAX: usize = 12;
 
 /// Kind of an open item.
@@ -24,20 +24,20 @@ const ANSWER_WORDS_MAX: usize = 12;
 pub enum OpenKind {
     /// A question that was not answered.
     Question,
-    /// An item of a todo list that was not done.
+    /// An item of a todo list that was not completed.
     Task,
-    /// A command that failed and did not pass since.
+    /// A command that failed and did not pass later.
     Failing,
 }
 
-/// Something that a session left open.
+/// An unfinished item of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenItem {
-    /// Its kind.
+    /// Kind of the item.
     pub kind: OpenKind,
     /// The question, the task, or the command.
     pub text: String,
-    /// The session.
+    /// Id of the session.
     pub session: String,
     /// Time of the session's last step.
     pub at: Timestamp,
@@ -45,9 +45,9 @@ pub struct OpenItem {
     pub branch: String,
 }
 
-/// Returns the open items of sessions, the latest first. `records` are those of all sessions, the latest first; items
-/// that programs and other agents left open are not the person's. Sessions imported from a folder may be another
-/// person's: they count only if there are none of this machine.
+/// Returns the open items of sessions, the latest first. `records` are the records of all sessions, the latest first.
+/// Items of programs and other agents are omitted, because they are not the person's. Imported sessions may be another
+/// person's, so they are used only if this machine has no sessions.
 pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
     let is_typed = |record: &SessionRecord| {
         record.speaker.unwrap_or_default().is_person() && record.agent.is_none()
@@ -57,7 +57,7 @@ pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
     let mut open: Vec<OpenItem> = Vec::new();
     let (mut settled, mut passing) = (TextsByWord::default(), BTreeSet::<&str>::new());
     let mut listed: BTreeMap<OpenKind, TextsByWord> = BTreeMap::new();
-    // From the latest on: an item that a later session left open, too, is listed there.
+    // The latest session is first. An item that several sessions left open is listed with the latest of these.
     for (place, record) in records.iter().enumerate() {
         if is_persons(&record) {
             let question = record.question.as_deref().filter(|text| {
@@ -95,21 +95,21 @@ pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
     open
 }
 
-/// Adds the tasks that a session finished, and the questions that it turned to.
+/// Adds the tasks that a session completed, and the questions that it worked on.
 fn add_settled(record: &SessionRecord, settled: &mut TextsByWord) {
     let done = record.tasks.iter().filter(|task| is_done(task)).map(|task| task.text.as_str());
     let commits = record.commits.iter().map(|commit| commit.subject.as_str());
-    // A request that was left open again is listed with that session.
+    // A request of a session with open items is not settled; it is listed with that session.
     let asked = [record.first_request.as_str(), &record.last_request, &record.title];
     let asked = asked.into_iter().filter(|_| record.changed && !record.leaves_open());
     done.chain(commits).chain(asked).for_each(|text| settled.add(text));
 }
 
-/// Texts by their words, so that one is found without a scan of all.
+/// Texts with an index of their words, so that a similar text is found without comparing all.
 #[derive(Default)]
 struct TextsByWord {
     whole: HashSet<String>,
-    /// Numbers of the texts that have a word.
+    /// Numbers of the texts that contain a word.
     with_word: HashMap<String, Vec<u32>>,
     count: u32,
 }
@@ -125,7 +125,7 @@ impl TextsByWord {
         self.count += 1;
     }
 
-    /// Returns whether one of the texts is this item, or has most of its words.
+    /// Returns whether one of the texts is equal to this item, or contains most of its words.
     fn has(&self, item: &str) -> bool {
         if self.whole.contains(item) {
             return true;
@@ -144,8 +144,8 @@ impl TextsByWord {
     }
 }
 
-/// Returns whether one of the next sessions answers a question of a session. Sessions that changed nothing, and those
-/// of other branches, may be between a question and its answer.
+/// Returns whether one of the next sessions answers a question of a session. Between question and answer there may be
+/// sessions that changed nothing, and sessions on other branches.
 fn is_answered<'a>(
     question: &str,
     of: &SessionRecord,
@@ -162,8 +162,8 @@ fn is_answered<'a>(
     false
 }
 
-/// Returns whether the first request of the next session answers a question: it only assents, or it is short and has a
-/// word of the question.
+/// Returns whether the first request of the next session answers a question: it only asks to continue, or it is short
+/// and has a word in common with the question.
 fn answers(next: &SessionRecord, question: &str) -> bool {
     let request = &next.first_request;
     let words = subject_of(question);
@@ -209,7 +209,7 @@ mod tests {
         let both =
             ["Shall the refunds be booked nightly or at once?", "Backfill the keys of old refunds"];
         assert_eq!(open_texts(&[asked()]), both);
-        // Another subject settles nothing.
+        // A session about another subject settles no item.
         let other = SessionRecord {
             first_request:
                 "Rename the berths of the harbour table and move its tests, please, all of them"

@@ -36,17 +36,17 @@ type NamedTranscripts<'a> = (&'a String, &'a Vec<Transcript>);
 /// Outcome of collecting.
 #[derive(Debug, Default)]
 pub(super) struct CollectOutcome {
-    /// Sessions that changed.
+    /// Names of the sessions that changed.
     pub changed: BTreeSet<String>,
-    /// Files in the archive.
+    /// All files in the archive.
     pub entries: Vec<ArchiveEntry>,
     /// Time when the newest transcript of any project was written.
     pub newest: Option<Timestamp>,
     /// Counts for the report.
     pub counts: CollectionCounts,
-    /// Sentences about sessions that were recorded here but are not learned from.
+    /// Sentences for the user about sessions that may be another project's.
     pub unclaimed: Vec<String>,
-    /// Problems after which the sync continued.
+    /// Problems that did not stop the step.
     pub warnings: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct CollectionCounts {
     pub lines_skipped: u64,
 }
 
-/// Archives new records of the transcripts, and writes handoffs in between.
+/// Archives new records of the transcripts. The handoffs of the newest sessions are written in between.
 pub(super) fn collect(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -73,7 +73,7 @@ pub(super) fn collect(
     configurations::remember(context.dirs())?;
     let judge = ClaimJudge::new(context.dirs(), &context.territory);
     let found = discover::ours(context.dirs(), &context.territory, &mut state.seen, &judge)?;
-    // The roots now include other spellings that transcripts use.
+    // The roots now include other spellings, found in transcripts.
     write_roots(&context.home, &context.territory.roots())?;
     collection.unclaimed = found.unclaimed.messages();
     let newest_ms = found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok());
@@ -127,7 +127,7 @@ fn collect_batch(
         .filter(|transcript| !purged.has_session(&transcript.name.session))
         .collect();
     let mut known: HashSet<String> = archive.names()?.into_iter().collect();
-    // Lost sessions are not added here, so they are read again if their transcripts exist again.
+    // Lost sessions are not added, so that they are read again if their transcripts exist again.
     known.extend(expired.names().into_iter().filter(|name| !expired.is_lost(name)));
     known.extend(state.empty.iter().cloned());
     let held = lost::held(context, state)?;
@@ -140,7 +140,7 @@ fn collect_batch(
         return Ok(());
     }
     if context.settings.ignores_unknown {
-        // Known sessions stay unchanged. The others are read after the setting is corrected.
+        // Known sessions stay unchanged. Other sessions are read after the setting is corrected.
         collection.warnings.push(format!(
             "{}: `ignore_paths` cannot be read, and what it names is not to be learned from: no session \
              is read until it is mended",
@@ -148,7 +148,7 @@ fn collect_batch(
         ));
         return Ok(());
     }
-    // Known secrets are hidden later, when a whole session has been read.
+    // Known secrets are hidden later, after a whole session has been read.
     let mut rules = context.redactor.clone();
     rules.options.known = Known::default();
     let collector = Collector {
@@ -166,8 +166,8 @@ fn collect_batch(
     };
     let progress = context.options.progress;
     progress.stage("reading", sessions.len());
-    // A session that starts waits briefly for the handoffs of the newest sessions. Therefore these are read first, and
-    // archived after the handoff is written.
+    // The start of a session waits briefly for the handoffs of the newest sessions. Therefore the newest sessions are
+    // read first, and are archived after the handoffs are written.
     let (newest, others) = newest_first(&sessions);
     let read = collector.read(&newest);
     let left: Vec<_> =
@@ -199,7 +199,7 @@ impl CollectionCounts {
     }
 }
 
-/// Returns the highest number of a part for each session with parts.
+/// Returns, for each session with parts, the highest number of a part.
 fn last_parts(known: &HashSet<String>) -> BTreeMap<String, u32> {
     let mut last_parts: BTreeMap<String, u32> = BTreeMap::new();
     for (session, number) in known.iter().map(|name| parts::of_name(name)) {
@@ -211,7 +211,7 @@ fn last_parts(known: &HashSet<String>) -> BTreeMap<String, u32> {
     last_parts
 }
 
-/// Stores the state that transcripts had when they were read.
+/// Stores the state of transcripts at the time when they were read.
 fn note_seen(state: &mut State, transcripts: &[Transcript], from_folder: bool) {
     for transcript in transcripts {
         let seen = state.seen.entry(transcript.path.clone()).or_default();
@@ -223,7 +223,7 @@ fn note_seen(state: &mut State, transcripts: &[Transcript], from_folder: bool) {
     }
 }
 
-/// Stores the result for a session. Returns whether any of it is new.
+/// Stores the result of collecting a session. Returns whether its records changed.
 fn take_in(state: &mut State, name: &str, collected: Collected) -> bool {
     for (part, closed) in collected.closed {
         state.sessions.insert(part, closed);
@@ -235,14 +235,14 @@ fn take_in(state: &mut State, name: &str, collected: Collected) -> bool {
     state.empty.remove(name);
     let before = state.sessions.remove(name);
     let is_new = before.as_ref().map(|before| &before.content) != Some(&session.content);
-    // The key of the mined data determines whether they are still current.
+    // The mined data may be outdated; their key determines this later.
     session.mined = before.and_then(|before| before.mined);
     state.sessions.insert(name.to_owned(), session);
     is_new
 }
 
-/// Matches the list of sessions with the archive. Sessions that are missing in the list are read from the archive, and
-/// sessions that are no longer archived are dropped. Returns warnings.
+/// Compares the list of sessions with the archive. Sessions that are missing in the list are read from the archive, and
+/// sessions that are no longer archived are removed from the list. Returns warnings.
 pub(super) fn match_archive(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -273,13 +273,13 @@ pub(super) fn match_archive(
     Ok(warnings)
 }
 
-/// Reads an archived session that differs from the stored state, and cleans it if it was restored. On failure it is
-/// read again by the next run.
+/// Reads an archived session that differs from the stored state, and cleans it if it was restored. If reading fails,
+/// the next run reads it again.
 fn look_again(context: &SyncContext<'_>, state: &mut State, entry: &ArchiveEntry) -> Result<()> {
     let archive = &context.sessions.archive;
     let loaded = archive.load(&entry.name);
     if loaded.is_err() {
-        // The entry keeps the drafts that were learned from the session.
+        // With an entry in the list, the drafts that were learned from the session are kept.
         state.sessions.entry(entry.name.clone()).or_default();
     }
     let Some(mut file) = loaded? else { return Ok(()) };
@@ -315,14 +315,14 @@ enum Returned {
     Purged,
 }
 
-/// Removes data from a session that was purged, or became a known secret, while the session's file was elsewhere: in a
-/// restored backup, or in a pack that could not be read.
+/// Cleans a session whose file was restored from a backup, or was in a pack that could not be read. Removes records
+/// that were purged since, and secrets that became known since.
 fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<Returned> {
     let before = file.records.len();
     context.sessions.purged.screen(&file.header.session, &mut file.records);
     let is_purged = file.records.len() < before;
     if is_purged {
-        // The turn of a task is not recorded, so all tasks are dropped.
+        // The turn of a task is not recorded, so all tasks are removed.
         file.header.growth.tasks = Tasks::default();
     }
     let tasks = std::slice::from_mut(&mut file.header.growth.tasks);
@@ -337,7 +337,7 @@ fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<R
     })
 }
 
-/// Returns the few most recently written sessions of people, at least the newest one, and all other sessions.
+/// Returns the most recently written sessions of people, at least one and at most a few, and all other sessions.
 fn newest_first(
     sessions: &BTreeMap<String, Vec<Transcript>>,
 ) -> (Vec<NamedTranscripts<'_>>, Vec<NamedTranscripts<'_>>) {

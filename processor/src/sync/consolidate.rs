@@ -25,20 +25,20 @@ use crate::session_records;
 /// Outcome of consolidation.
 #[derive(Debug, Default)]
 pub(super) struct Consolidated {
-    /// Memories that the drafts amount to.
+    /// Memories made of the drafts.
     pub memories: Vec<Memory>,
-    /// Questions how drafts relate that a model answered.
+    /// Number of questions about relations of drafts that a model answered.
     pub questions: usize,
-    /// Questions for which there was no time yet.
+    /// Number of questions that were postponed for lack of time.
     pub relations_later: usize,
-    /// Whether the model must be asked again, because it gave no answer.
+    /// Whether a question must be sent again because the model did not answer it.
     pub relations_wait: bool,
-    /// Problems that did not stop the rest.
+    /// Problems that did not stop the step.
     pub warnings: Vec<String>,
 }
 
-/// Derives memories from the mined data of all sessions; a model that was `asked` about sessions determines how their
-/// drafts relate.
+/// Makes memories of the drafts of all sessions. If a model is set, it determines the relations of drafts; `asked` is
+/// the outcome of its questions about sessions.
 pub(super) fn consolidate(
     context: &SyncContext<'_>,
     mined: &[MinedFile],
@@ -74,8 +74,9 @@ pub(super) fn consolidate(
     outcome
 }
 
-/// Ends the facts of derived memories that a newer fact excludes, of a derived memory or of one that a person or Claude
-/// wrote. Files of people do not get the end from here: `throughline review` offers it.
+/// Sets the end date of facts in derived memories if a newer fact excludes them. The newer fact may be in a derived
+/// memory or in one by a person or Claude. Files of people are not changed; `throughline review` proposes the end date
+/// for them.
 fn end_facts(context: &SyncContext<'_>, memories: &mut [Memory]) {
     if memories.iter().all(|memory| memory.facts.is_empty()) {
         return;
@@ -164,8 +165,8 @@ fn works(mined: &[MinedFile]) -> Vec<Work> {
     works
 }
 
-/// Returns the relations of the drafts of all sessions to one another and to later work, from the model; none without a
-/// model.
+/// Returns the relations of the drafts of all sessions to one another and to later work, as determined by the model.
+/// Without a model there are none.
 fn relations(
     context: &SyncContext<'_>,
     mined: &[Mined],
@@ -188,7 +189,7 @@ fn relations(
     let table = Table::installed(context.dirs());
     let embed = |text: &str| table.as_ref()?.embed(text).ok().flatten();
     let project = context.options.tree.project;
-    // While sessions wait, relations get the time that they left.
+    // While questions about sessions wait, questions about relations get the remaining time.
     model.ask(match asked.until {
         Some(until) if asked.later == 0 => AskWhen::OnceUntil(until),
         Some(until) => AskWhen::Until(until),

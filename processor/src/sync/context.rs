@@ -1,4 +1,4 @@
-//! Inputs that every step of a sync reads and no step changes.
+//! Inputs of all steps of a sync. No step changes them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -31,9 +31,9 @@ fn brought_cwds(state: &State) -> impl Iterator<Item = &str> {
     brought.flat_map(|session| session.cwds.iter().map(String::as_str))
 }
 
-/// Options, places, settings and secrets of one sync.
+/// Options, folders, settings and secrets of one sync.
 pub(super) struct SyncContext<'a> {
-    /// The request.
+    /// Options of the sync.
     pub options: &'a SyncOptions<'a>,
     /// The project's private folder.
     pub home: ProjectDir,
@@ -41,11 +41,11 @@ pub(super) struct SyncContext<'a> {
     pub sessions: SessionPlaces,
     /// The settings in effect.
     pub settings: Settings,
-    /// Sessions that end before this time keep their turns regardless of age.
+    /// Sessions that ended before this time keep their turns, regardless of their age.
     pub turns_kept_until: Timestamp,
-    /// Hides secrets, including known ones, in text for this user only.
+    /// Redactor for text that only this user reads. It also hides known secrets.
     pub redactor: Redactor,
-    /// Known secrets of the project. Their number grows while records are read.
+    /// Known secrets of the project. More are added while records are read.
     pub secrets: Secrets,
     /// The project's existing working trees, the main one first.
     pub trees: Vec<Tree>,
@@ -64,10 +64,10 @@ pub(super) struct SessionPlaces {
 }
 
 impl<'a> SyncContext<'a> {
-    /// Reads the settings and opens the storage. Returns warnings about the settings as well.
+    /// Reads the settings and opens the storage. Also returns warnings about the settings.
     pub fn open(options: &'a SyncOptions<'a>) -> Result<(Self, Vec<String>)> {
         let home = options.dirs.project(options.tree.project);
-        // Taken before the settings are read, so that later runs detect a change made meanwhile.
+        // The stamp is taken before the settings are read, so that later runs detect a change between the two.
         let config = Stamp::of(&options.dirs.config_file());
         let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
         settings.config = config;
@@ -102,7 +102,7 @@ impl<'a> SyncContext<'a> {
         llm::pause::strain(llm, self.options.ollama_host, self.options.machine?)
     }
 
-    /// Returns the reasons that may pause a model in this run; none if a person waits.
+    /// Returns the conditions under which a model pauses in this run; never if a person waits.
     pub fn pause(&self) -> Pause {
         match (self.options.busy, &self.settings.llm) {
             (Busy::Leave, Some(llm)) => llm.pause,
@@ -115,7 +115,7 @@ impl<'a> SyncContext<'a> {
         self.options.dirs
     }
 
-    /// Returns the sessions that may own records.
+    /// Returns access to the keys of all sessions, to determine the owners of records.
     pub fn holders(&self, state: &State) -> Holders {
         let sessions = state.sessions.iter();
         let mut sessions: Vec<_> = sessions
@@ -126,7 +126,8 @@ impl<'a> SyncContext<'a> {
     }
 
     /// Returns the names of the project: the folder name of its main working tree, and the name of the uppermost folder
-    /// in which sessions of other machines ran. A linked worktree is usually named after a task, not after the project.
+    /// of imported sessions from other machines. A linked worktree is usually named after a task, not after the
+    /// project.
     pub fn names(&self, state: &State) -> BTreeSet<String> {
         let outside = Roots::new(self.territory.folders()).outside(brought_cwds(state));
         let main = self.options.tree.main_root.to_str().map(str::to_owned);
@@ -144,7 +145,7 @@ impl<'a> SyncContext<'a> {
             ownership,
             redact: &self.redactor,
             model: self.settings.llm.as_ref().map(|llm| {
-                // After a user's request, windows that were kept aside are sent to the model again.
+                // After a user's request, the changed name makes the model read windows again that were kept aside.
                 let retries = match llm::aside::retries(&self.home.llm) {
                     0 => String::new(),
                     retries => format!("#{retries}"),
@@ -155,7 +156,7 @@ impl<'a> SyncContext<'a> {
         }
     }
 
-    /// Returns whether thinking is indexed in a working tree, which is so after a user searched it.
+    /// Returns whether thinking is indexed in a working tree. This begins when a user searches it.
     pub fn thinks(&self, tree: &Tree) -> bool {
         thinking::is_wanted(&self.dirs().tree(&tree.root))
     }

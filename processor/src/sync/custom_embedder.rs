@@ -12,13 +12,13 @@ use crate::publish::custom_embedder::{Update, update};
 /// Result of updating the second space.
 #[derive(Debug, Default)]
 pub(super) struct SecondSpace {
-    /// Whether anything changed.
+    /// Whether any vectors changed.
     pub changed: bool,
     /// Number of texts that were embedded.
     pub embedded: usize,
     /// Whether more texts must be embedded.
     pub waits: bool,
-    /// Problem because of which they were not embedded, if any.
+    /// Problem that stopped the update; `None` if there was none.
     pub warning: Option<String>,
 }
 

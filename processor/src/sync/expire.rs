@@ -1,4 +1,4 @@
-//! The step of a sync that removes turns which are too old or too many.
+//! The step of a sync that removes turns that are too old or exceed the maximum number.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::mining::{self, MinedFile};
 use crate::state::State;
 use crate::upkeep::retention::{self, Limits};
 
-/// Returns the names of archived sessions that are too old or too many.
+/// Returns the names of archived sessions that are too old or exceed the maximum number.
 pub(super) fn overdue(
     context: &SyncContext<'_>,
     state: &State,
@@ -53,7 +53,7 @@ pub(super) fn expire(
     let (archive, expired) = (&context.sessions.archive, &context.sessions.expired);
     let ready = |name: &String| {
         let file = mined.iter().find(|file| file.name == *name)?;
-        // A session that cannot be read or mined is kept, because removing it would lose content that was not learned.
+        // A session that cannot be read or mined is kept, because its content was not learned.
         let (None, Ok(Some(header))) = (&file.failure, archive.header(name)) else { return None };
         Some((name.clone(), file, header))
     };

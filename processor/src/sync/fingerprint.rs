@@ -1,4 +1,4 @@
-//! Decides by a hash of all inputs of a sync whether there is anything to do.
+//! Determines by a hash of all inputs of a sync whether the sync has anything to do.
 
 use memory_store::identity;
 use memory_store::layout::Tree;
@@ -11,19 +11,20 @@ use crate::git;
 use crate::publish::claude_md::GivenTexts;
 use crate::state::State;
 
-/// State of everything around the sessions when memories were written, or when nothing was to be written.
+/// State of all inputs except sessions, before memories were written or when none had to be written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
-    /// Fingerprint of the working trees: empty if git was running, `None` before they were examined. The next run
-    /// compares it to detect later actions of git.
+    /// Fingerprint of the working trees; empty if git was running, `None` before they were examined. It is compared at
+    /// the end of the run to detect changes in between.
     pub trees: Option<String>,
-    /// True if memories are pending because the search for names in them was incomplete.
+    /// Whether memories are pending because the search for names in them was incomplete.
     pub names_wait: bool,
-    /// True if nothing has changed since the last run.
+    /// Whether nothing has changed since the last run.
     pub stays: bool,
 }
 
-/// Compares everything with the state after the last run. Returns the result, and whether the sessions are unchanged.
+/// Compares all inputs with the state after the last run. Returns the result, and whether the sessions are unchanged as
+/// well.
 pub(super) fn compare(context: &SyncContext<'_>, state: &State) -> (Around, bool) {
     let trees = of_trees(context);
     let around = around(context, &trees);
@@ -34,13 +35,13 @@ pub(super) fn compare(context: &SyncContext<'_>, state: &State) -> (Around, bool
 }
 
 /// Returns the fingerprint of all inputs of the published result, and of the result as far as a scan of the folders
-/// shows it. While the fingerprint is unchanged, there is nothing to do.
+/// detects changes of it. If the fingerprint is unchanged, a sync has nothing to do.
 pub(super) fn fingerprint(context: &SyncContext<'_>, state: &State, seen: &Around) -> String {
     let trees = of_trees(context);
-    // After memories were read, a user changed them, or git did.
+    // A person or git changed memories after they were read.
     let has_moved = seen.trees.as_ref().is_some_and(|seen| *seen != trees);
     if seen.names_wait || has_moved {
-        // The empty fingerprint never matches, so the next run checks again.
+        // The empty fingerprint never matches, so the next run compares again.
         return String::new();
     }
     around(context, &trees) + &of_sessions(context, state)
@@ -58,7 +59,7 @@ fn of_sessions(context: &SyncContext<'_>, state: &State) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Returns the first part of the fingerprint, for everything except sessions.
+/// Returns the part of the fingerprint for all inputs except sessions.
 fn around(context: &SyncContext<'_>, trees: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &str| {
@@ -70,7 +71,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     add(&memory_store::text::VERSION.to_string());
     add(&serde_json::to_string(&context.settings).unwrap_or_default());
     add(&format!("{:?}", context.settings.config));
-    // The location of memories may change although no memory changes.
+    // The folder of memories may change although no memory changes.
     let mode = identity::mode(context.dirs(), context.options.tree.project);
     add(&format!("{:?}", mode.ok()));
     add(trees);
@@ -82,7 +83,8 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
         }
         GivenTexts::of_tree(context.dirs(), tree).texts().for_each(&mut add);
     }
-    // Files kept aside are not memories, but a killed `forget` may leave a file in these folders that must be swept.
+    // Files kept aside are not memories. These folders are included because a killed `forget` may have left a file that
+    // must be removed.
     for folder in [
         &context.home.private_memories,
         &context.home.left_out,
@@ -106,7 +108,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Returns the fingerprint of the working trees, computed from a scan of the folders and from git.
+/// Returns the fingerprint of the working trees, from a scan of their folders and from git.
 pub(super) fn of_trees(context: &SyncContext<'_>) -> String {
     let of_tree = |tree: &Tree| {
         let folder = file_listing_stamp::of_folder(&tree.store().join("memories"));

@@ -36,7 +36,7 @@ impl Handoffs {
         Self { inboxes, facts }
     }
 
-    /// Writes the handoffs from the sessions in `state` and those in `read`, which were just read.
+    /// Writes the handoffs of the sessions in `state` and of those in `read`, which this sync has just read.
     pub fn write(
         &mut self,
         context: &SyncContext<'_>,
@@ -49,7 +49,7 @@ impl Handoffs {
         Ok(())
     }
 
-    /// Writes the handoffs again if learning changed them, by tasks that a model read or commands that passed in
+    /// Writes the handoffs again if they changed after mining, which adds open tasks and the commands that passed in
     /// several sessions.
     pub fn write_learned(&mut self, context: &SyncContext<'_>, state: &State) -> Result<()> {
         for (path, handoff) in self.made(context, state, &[]) {
@@ -76,8 +76,7 @@ impl Handoffs {
         let known =
             own.filter(|(_, left)| !read.iter().any(|(_, new)| new.session == left.session));
         let mut sessions: Vec<&(String, LeftSession)> = known.chain(read.iter().copied()).collect();
-        // Sessions that were imported from a folder may be another person's, so they are used only if there are no
-        // sessions of this machine.
+        // Imported sessions may be another person's, so they are used only if this machine has no sessions.
         if sessions.is_empty() {
             sessions.extend(brought.into_iter().filter_map(|session| session.left.as_ref()));
         }
@@ -105,7 +104,8 @@ impl Handoffs {
         made.collect()
     }
 
-    /// Records for each tree that the notes up to the measured length of its inbox are processed.
+    /// Records for each tree that the notes within the measured length of its inbox are processed, with the time of the
+    /// run. A large inbox is then emptied.
     pub fn take_notes(&self, context: &SyncContext<'_>) -> Result<()> {
         for (tree, taken) in &self.inboxes {
             let state = context.dirs().tree(&tree.root);
@@ -115,7 +115,7 @@ impl Handoffs {
     }
 }
 
-/// Returns the tasks that a model read as open, by session. Tasks of its closed parts are included.
+/// Returns the open tasks that a model found, by session. Tasks of closed parts are included.
 fn tasks(state: &State) -> BTreeMap<&str, Vec<&String>> {
     let mut tasks: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
     for (name, session) in &state.sessions {

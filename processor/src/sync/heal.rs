@@ -1,4 +1,4 @@
-//! The part of a sync that checks whether the indexes are readable. Unreadable ones are rebuilt.
+//! The part of a sync that checks whether the indexes are readable. Unreadable indexes are rebuilt.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use memory_store::index::health::{Depth, inspect};
 use super::context::SyncContext;
 use crate::state::State;
 
-/// Folders of indexes whose files are replaced without being read.
+/// Folders of indexes that are rebuilt without reading them.
 pub(super) type Distrusted = BTreeSet<PathBuf>;
 
 /// Outcome of a check of the indexes.
@@ -38,14 +38,14 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
         if folder.exists() {
             found.damaged += 1;
         }
-        // An index of thinking is only published together with the turns.
+        // An index of thinking is published only together with the turns.
         found.lacks_turns |= health.passages.is_some() || thinking.contains(&folder);
         found.unsound.insert(folder);
     }
     found
 }
 
-/// Removes the indexes of thinking that are no longer used.
+/// Removes indexes of thinking that are no longer wanted.
 pub(super) fn remove_unwanted(context: &SyncContext<'_>) {
     for tree in context.trees.iter().filter(|tree| !context.thinks(tree)) {
         // A folder that cannot be removed now is removed by the next run.
@@ -53,7 +53,7 @@ pub(super) fn remove_unwanted(context: &SyncContext<'_>) {
     }
 }
 
-/// Makes this run rebuild everything that it publishes, without reading the files that it replaces.
+/// Makes this run rebuild all indexes, without reading the existing files.
 pub(super) fn distrust_indexes(
     context: &SyncContext<'_>,
     state: &mut State,

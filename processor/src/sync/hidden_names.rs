@@ -7,19 +7,19 @@ use memory_store::settings::Settings;
 
 use crate::llm::person_names::Finder;
 
-/// Hides names in memories. If the search for names in a memory fails, the memory becomes pending: it is stored in the
-/// private drafts folder and recalled as usual, and a later sync commits it.
+/// Hides names of people in memories. If the search for names in a memory fails, the memory becomes pending: it is
+/// stored in the private drafts folder and recalled as usual, and a later sync commits it.
 #[derive(Default)]
 pub(super) struct HiddenNames {
     finder: Option<Result<Finder, String>>,
-    /// Number of pending memories.
+    /// Number of memories that became pending.
     pub waiting: usize,
-    /// Reason why the search failed for the first of them.
+    /// Reason why the first search failed.
     problem: Option<String>,
 }
 
 impl HiddenNames {
-    /// Prepares the model for names, if the settings name one.
+    /// Prepares the model that finds names, if the settings name one.
     pub fn open(settings: &Settings, ollama_host: Option<&str>, home: &ProjectDir) -> Self {
         let finder = Finder::open(settings, ollama_host, &home.llm).transpose();
         Self { finder, ..Self::default() }

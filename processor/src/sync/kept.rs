@@ -1,5 +1,5 @@
-//! Memories that people and Claude wrote, in the form of drafts. They are included in questions to a model about
-//! relations between drafts.
+//! Memories that people and Claude wrote, converted to drafts. Questions to a model about relations between drafts
+//! include them.
 
 use memory_store::MemoryId;
 use memory_store::memory::{Memory, SaidBy, Status};
@@ -8,10 +8,10 @@ use memory_store::store::Store;
 use super::context::SyncContext;
 use crate::extract::draft::Draft;
 
-/// Value of the extractor field in such a draft.
+/// Extractor name of such a draft.
 const KEPT: &str = "kept";
 
-/// Returns these drafts for a project, without secrets. Those of one day are in one question.
+/// Returns these memories of a project as drafts, without secrets.
 pub(super) fn notes(context: &SyncContext<'_>) -> Vec<Draft> {
     let Some(store) = store(context) else { return Vec::new() };
     memories(&store, context).into_iter().map(note).collect()
@@ -30,7 +30,7 @@ pub(super) fn memories(store: &Store, context: &SyncContext<'_>) -> Vec<Memory> 
     written.map(|memory| redactor.redacted(&memory)).collect()
 }
 
-/// Returns the memory's id for such a draft; `None` for a draft of a session.
+/// Returns the id of the memory from which such a draft was made; `None` for a draft of a session.
 pub(super) fn id(draft: &Draft) -> Option<MemoryId> {
     if draft.extractor == KEPT { draft.turns.first()?.parse().ok() } else { None }
 }
@@ -39,7 +39,7 @@ fn is_written(memory: &Memory) -> bool {
     !memory.source.is_of_reader()
         && memory.status == Status::Active
         && memory.superseded_by.is_none()
-        // What one subagent is given replaces nothing that others are.
+        // A memory for one subagent does not replace memories for all.
         && memory.agent.is_none()
 }
 

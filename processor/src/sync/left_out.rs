@@ -1,5 +1,5 @@
-//! Memory files that a sparse checkout does not write to the main working tree, so that they are in git but not on the
-//! disk. Private copies of them are recalled instead.
+//! Memory files that a sparse checkout omits from the main working tree: they are in git but not on disk. Recall uses
+//! private copies of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use walkdir::WalkDir;
 use crate::git::blobs::Blob;
 use crate::git::memories::{self, TrackedFile};
 
-/// Updates the copies to match the files that are currently left out.
+/// Updates the copies to match the files that are currently omitted.
 pub(super) fn copy(store: &Store, state: &GitState, warnings: &mut Vec<String>) -> Result<()> {
     let folder = &store.home.left_out;
     let has_copies = folder.is_dir();
@@ -45,8 +45,8 @@ pub(super) fn copy(store: &Store, state: &GitState, warnings: &mut Vec<String>) 
     Ok(())
 }
 
-/// Returns the required copies by their paths; `None` if git does not list the files. A memory that a person forgot
-/// gets no copy.
+/// Returns the contents of the required copies by their paths; `None` if git does not list the files. There is no copy
+/// of a memory that a person archived.
 fn wanted(store: &Store, state: &GitState) -> Result<Option<BTreeMap<PathBuf, Vec<u8>>>> {
     if state.left_out.is_empty() {
         return Ok(Some(BTreeMap::new()));

@@ -1,5 +1,5 @@
-//! Part of collecting that keeps the drafts of sessions whose turns were lost, because the archive file is damaged or
-//! missing and Claude Code has deleted the transcript. Their memories stay, because no user asked to remove them.
+//! Part of collecting that keeps the drafts of lost sessions: their archive file is damaged or missing, and Claude Code
+//! has deleted the transcript. Their memories are kept, because no person asked to remove them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -21,7 +21,7 @@ use crate::state::{SessionState, State};
 use crate::transcript::SOURCE;
 use crate::transcript::parts;
 
-/// Moves damaged archive files aside before transcripts are read; the readable content of these files is archived
+/// Moves damaged archive files aside before transcripts are read. The readable content of these files is archived
 /// again. Files that are unchanged since they were last read count as intact, except in a rebuild. Returns warnings.
 pub(super) fn put_damaged_aside(
     context: &SyncContext<'_>,
@@ -43,7 +43,7 @@ pub(super) fn put_damaged_aside(
             && !was_removed(context, name, session)
     });
     let mut missing: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
-    // Packs were examined earlier.
+    // Packs were checked before.
     entries.retain(|entry| {
         entry.path == archive.path(&entry.name) && (context.options.afresh || !is_known(entry))
     });
@@ -72,18 +72,18 @@ pub(super) fn put_damaged_aside(
     Ok(warnings)
 }
 
-/// Marks the transcript of a session with a missing part to be read from its beginning, if it still exists. Then the
-/// records that no other part contains are archived again, in the open part.
+/// If a part of a session is missing, makes the next step read the session's transcripts from their beginning, if they
+/// still exist. Records that no other part contains are then archived again, in the open part.
 fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Result<()> {
     let archive = &context.sessions.archive;
     let (session, _) = parts::of_name(missing);
-    // If the open part itself is missing or damaged, everything is read again anyway.
+    // If the open part itself is missing or damaged, everything is read again in any case.
     let Ok(Some(mut file)) = archive.load(session) else { return Ok(()) };
     let is_there = |source: &Watermark| {
         fs::metadata(&source.path).is_ok_and(|found| found.len() >= source.offset)
     };
     let sources = std::mem::take(&mut file.header.sources);
-    // A file without sources is the result of a run that was killed here.
+    // If there are no sources, an earlier run was killed at this point.
     if file.header.from_folder || !sources.is_empty() && !sources.iter().any(is_there) {
         return Ok(());
     }
@@ -98,8 +98,8 @@ fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Re
     Ok(())
 }
 
-/// Returns the sessions that are no longer archived although nobody removed them, with their state. Must be called
-/// before their state is dropped.
+/// Returns the sessions that are no longer archived although no person removed them, with their state. It must be
+/// called before their state is dropped.
 pub(super) fn lost_sessions(
     context: &SyncContext<'_>,
     state: &State,
@@ -112,7 +112,7 @@ pub(super) fn lost_sessions(
     let aside = context.sessions.archive.aside().into_iter().map(|(name, _)| name);
     let mut others: BTreeSet<String> = aside.collect();
     if state.published.is_empty() {
-        // The stored state may have been lost as well.
+        // The stored state may have been lost as well, so sessions with mined files are added.
         others.extend(mining::names(&context.home));
     }
     for name in others {
@@ -124,8 +124,8 @@ pub(super) fn lost_sessions(
     known
 }
 
-/// Returns the sessions that may be in a pack that cannot be read now. They are postponed, and none of their records is
-/// lost.
+/// Returns the sessions that may be in a pack that cannot be read now. They are postponed, so that none of their
+/// records is lost.
 pub(super) fn held(context: &SyncContext<'_>, state: &State) -> Result<BTreeSet<String>> {
     let archive = &context.sessions.archive;
     if archive.unreadable_packs().is_empty() {
@@ -147,7 +147,7 @@ fn was_removed(context: &SyncContext<'_>, name: &str, session: &SessionState) ->
     is_purged || expired.load(name).is_some_and(|remains| remains.last >= session.last)
 }
 
-/// Keeps the drafts of lost sessions in the same way as those of expired sessions. Returns warnings.
+/// Stores the drafts of lost sessions in the same way as those of expired sessions. Returns warnings.
 pub(super) fn keep_what_was_learned(
     context: &SyncContext<'_>,
     lost: BTreeMap<String, SessionState>,
@@ -182,8 +182,8 @@ pub(super) fn keep_what_was_learned(
     Ok(warnings)
 }
 
-/// Drops the kept drafts of lost sessions whose turns were archived again. If turns are still missing, the drafts are
-/// kept.
+/// Drops the stored drafts of lost sessions whose turns were archived again. If some turns are still missing, the
+/// drafts are kept.
 pub(super) fn take_back_what_was_found(context: &SyncContext<'_>, state: &State) -> Result<()> {
     let (archive, expired) = (&context.sessions.archive, &context.sessions.expired);
     let names = expired.names().into_iter();
@@ -203,8 +203,8 @@ pub(super) fn take_back_what_was_found(context: &SyncContext<'_>, state: &State)
     Ok(())
 }
 
-/// Returns the state of the source of a memory that no reader finds any more. The source is lost if nothing is known
-/// about the memory's session and no purge removed it. Such sessions are added to `lost`.
+/// Returns the state of the source of a memory that is no longer derived from any session. The source is lost if there
+/// is no data about the memory's session and no purge removed it. Such sessions are added to `lost`.
 pub(super) fn source_state(
     context: &SyncContext<'_>,
     state: &State,
@@ -224,7 +224,7 @@ pub(super) fn source_state(
     let is_mined = mined
         .iter()
         .any(|file| file.session == session && (file.failure.is_none() || !file.drafts.is_empty()));
-    // Nothing is known about a session that was lost together with its mined data.
+    // There is no data about a session that was lost together with its mined data.
     let nothing_kept = expired.is_lost(&name)
         && expired.load(&name).is_none_or(|remains| remains.drafts.is_empty());
     if !nothing_kept && (is_read || is_mined) {

@@ -1,4 +1,4 @@
-//! The step of a sync that learns: it extracts the drafts of every session, with a model if the settings name one.
+//! The step of a sync that mines sessions: it extracts the drafts of every session, with a model if one is set.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::context::SyncContext;
 use super::models::Models;
-use super::rest::{Calm, Ends};
+use super::session_end::{Calm, Ends};
 use crate::collect::forks::Ownership;
 use crate::collect::newest::in_order;
 use crate::extract::Roots;
@@ -24,9 +24,9 @@ use crate::mining::{LATER, MinedFile, Miner, PreparedSession};
 use crate::state::{MinedSummary, SessionState, State};
 use crate::transcript::parts;
 
-/// Divisor of the time for questions to a model before the first publication.
+/// Before the first publication, the time for questions to a model is divided by this number.
 const FIRST_SHARE: u32 = 2;
-/// Number of sessions that are read from the archive and mined by rules before a model is asked about them.
+/// Number of sessions that are read and mined by rules in advance, before a model is asked about them.
 const PREPARED_AT_ONCE: usize = 16;
 
 /// A session and its mined data.
@@ -38,7 +38,7 @@ pub(super) struct KnownSession {
     pub key: String,
     /// Summary of the mined drafts, if known.
     pub summary: Option<MinedSummary>,
-    /// The mined file, if it was read.
+    /// The mined file; `None` if it was not read.
     pub mined: Option<MinedFile>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct MiningOutcome {
     pub mined: usize,
     /// Questions to a model.
     pub asked: SessionQuestions,
-    /// Problems after which the sync continued.
+    /// Problems that did not stop the step.
     pub warnings: Vec<String>,
 }
 
@@ -58,15 +58,15 @@ pub(super) struct MiningOutcome {
 pub(super) struct SessionQuestions {
     /// Number of questions that the model answered.
     pub questions: usize,
-    /// Number of sessions that the model has not read to their end yet.
+    /// Number of sessions that the model has not read to their end.
     pub later: usize,
-    /// Estimated seconds for these sessions, based on earlier sessions; `None` without an estimate.
+    /// Estimated seconds for these sessions, from the times of earlier sessions; `None` without an estimate.
     pub left_s: Option<u64>,
-    /// Time after which this run asks no more questions; `None` before the first one.
+    /// Time after which this run sends no more questions; `None` before the first question.
     pub until: Option<Instant>,
 }
 
-/// Returns each session, with its mined data if they are still valid.
+/// Returns all sessions, with their mined data if these are still valid.
 pub(super) fn known(
     context: &SyncContext<'_>,
     state: &State,
@@ -80,7 +80,7 @@ pub(super) fn known(
         let mut key = miner.key(name, session, ownership.digest(name));
         if let Some(last_part) = ends.last_part(name) {
             key = Miner::with_end(&key, &last_part.content);
-            // While the session is active, mined data of an earlier end are sufficient.
+            // While the session is active, mined data for an earlier end are used.
             let before = session.mined.as_ref().filter(|summary| Miner::is_of(&summary.key, &key));
             if let Some(summary) = before.filter(|_| !calm.is_over(last_part.last)) {
                 key = summary.key.strip_prefix(LATER).unwrap_or(&summary.key).to_owned();
@@ -102,8 +102,8 @@ pub(super) fn known(
     state.sessions.par_iter().map(known).collect()
 }
 
-/// Saves the names of the collected sessions and of those whose turns the index lacks, so that a killed run does not
-/// lose them. Until then, the next run treats the collected sessions as new.
+/// Saves the names of the collected sessions and of the sessions with turns that are missing in the index, so that a
+/// killed run does not lose them. Until then, the next run treats the collected sessions as new.
 pub(super) fn note_pending(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -112,7 +112,7 @@ pub(super) fn note_pending(
 ) -> Result<()> {
     let stale = known.iter().filter(|known| known.summary.is_none());
     let stale: Vec<String> = stale.map(|known| known.name.clone()).collect();
-    // If the turns of a part change, the turns of later parts have other numbers.
+    // If the turns of a part change, the numbers of turns in later parts change as well.
     let after = stale.iter().filter(|name| parts::of_name(name).1 > 0).flat_map(|name| {
         let (session, number) = parts::of_name(name);
         let is_later = move |other: &&String| {
@@ -136,7 +136,7 @@ pub(super) fn note_pending(
     state.write(&context.home)
 }
 
-/// Mines the sessions without current mined data, and stores the summaries of all.
+/// Mines the sessions without valid mined data, and stores the summaries of all sessions.
 pub(super) fn mine(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -150,8 +150,8 @@ pub(super) fn mine(
     let roots = miner.roots();
     let asked_before = model.as_ref().map_or(0, |model| model.questions());
     let calm = Calm::of(context);
-    // The newest sessions are first, because they are the most useful ones for the user, and a killed run has mined
-    // them.
+    // The newest sessions are first, because they are the most useful for the user, and a killed run has then mined
+    // these.
     let last = |name: &str| state.sessions.get(name).map(|session| session.last);
     let is_due = |known: &KnownSession| match &known.summary {
         None => true,
@@ -164,7 +164,7 @@ pub(super) fn mine(
         known.iter_mut().filter(|known| is_due(known)).collect();
     stale.sort_by_key(|known| Reverse(last(&known.name)));
     context.sessions.archive.by_pack(&mut stale, |known| &known.name);
-    // A user without any memories should not wait long for the first ones.
+    // A user without any memories should not have to wait long for the first ones.
     let shares = if state.published.is_empty() { FIRST_SHARE } else { 1 };
     let until = Instant::now() + context.options.asked_at_once / shares;
     let progress = context.options.progress;
@@ -193,7 +193,7 @@ pub(super) fn mine(
         }
     };
     let questions = model.as_ref().map_or(0, |model| model.questions()) - asked_before;
-    // The condition is the same as in the lookup: whether a model is set, not whether it is available now.
+    // As in the lookup of mined data, the condition is whether a model is set, not whether it is available now.
     let is_asked = context.settings.llm.is_some();
     let reads = model.is_some();
     warnings.extend(model.as_ref().and_then(|model| model.unshown()));
@@ -212,7 +212,7 @@ pub(super) fn mine(
     for known in known {
         if let Some(session) = state.sessions.get_mut(&known.name) {
             session.mined.clone_from(&known.summary);
-            // A session without changes may have left open items as well.
+            // A session that changed nothing may have open items as well.
             if session.left.is_none()
                 && let Some(mined) =
                     known.mined.as_ref().filter(|_| parts::of_name(&known.name).1 == 0)
@@ -236,7 +236,7 @@ fn topics(context: &SyncContext<'_>) -> Vec<String> {
     memories.filter_map(|stored| stored.memory.topic).collect()
 }
 
-/// Returns the estimated seconds that a model needs for postponed sessions, based on the sessions it has read; `None`
+/// Returns the estimated seconds that a model needs for postponed sessions, from the sessions that it has read; `None`
 /// without an estimate.
 fn asking_left_s(context: &SyncContext<'_>, later: usize) -> Option<u64> {
     let waiting = Some(later as u64).filter(|waiting| *waiting > 0)?;
@@ -253,14 +253,14 @@ struct SessionReading<'a> {
     context: &'a SyncContext<'a>,
     miner: &'a Miner<'a>,
     roots: &'a Roots,
-    /// Time after which no more questions are asked.
+    /// Time after which no more questions are sent.
     until: Instant,
     /// Returns whether a session has probably ended.
     rests: &'a dyn Fn(&KnownSession) -> bool,
 }
 
-/// Reads sessions with a model, one after the other, as long as there is time. Remaining sessions without mined data
-/// are mined by rules. Returns the mined data of each session; `None` if they are unchanged.
+/// Reads sessions with a model, one after the other, until the time limit. Remaining sessions without mined data are
+/// mined by rules. Returns the mined data of each session; `None` if they are unchanged.
 fn read_by(
     model: &mut LanguageModel,
     reading: &SessionReading<'_>,
@@ -272,12 +272,12 @@ fn read_by(
     let mut mined = Vec::with_capacity(stale.len());
     let mut is_late = false;
     for portion in stale.chunks(PREPARED_AT_ONCE) {
-        // Without time for questions, the result would be the same as before.
+        // Without time for questions, mining would not change the result.
         let stays = |known: &KnownSession, is_late: bool| is_late && known.summary.is_some();
         let prepare = |known: &&mut KnownSession| {
             (!stays(known, is_late)).then(|| miner.prepare(&known.name, roots)).transpose()
         };
-        // One question at a time, so that the model can use all cores of the machine.
+        // Questions are sent one at a time, so that the model can use all cores of the machine.
         let prepared: Vec<Option<PreparedSession>> =
             portion.par_iter().map(prepare).collect::<Result<_>>()?;
         for (known, prepared) in portion.iter().zip(prepared) {
@@ -304,8 +304,9 @@ fn read_by(
     Ok(mined)
 }
 
-/// Loads the mined files of sessions with summaries. If a file is lost or damaged, its session loses the summary, so
-/// that [`mine`] makes the file again, with a model if one reads sessions. Returns whether there is such a session.
+/// Loads the mined files of sessions with summaries. If a file is missing or damaged, the summary of its session is
+/// removed, so that [`mine`] mines the session again, with a model if one is set. Returns whether there is such a
+/// session.
 pub(super) fn load(
     context: &SyncContext<'_>,
     state: &State,
@@ -316,7 +317,7 @@ pub(super) fn load(
     let is_lost = |known: &mut KnownSession| {
         if known.mined.is_none() {
             let KnownSession { name, key, .. } = &*known;
-            // A session that a model has not read to its end stays unchanged until there is time for it.
+            // Mined data of a session that a model has not read to its end are used until there is time for questions.
             known.mined = miner.load(name, key).or_else(|| miner.load(name, &Miner::later(key)));
         }
         if known.mined.is_none() {
@@ -327,7 +328,7 @@ pub(super) fn load(
     known.par_iter_mut().map(is_lost).reduce(|| false, |one, other| one | other)
 }
 
-/// Removes drafts that rules of earlier versions made. Their sessions cannot be read again.
+/// Removes drafts by rules of earlier versions. These sessions have no turns, so they cannot be mined again.
 fn without_retired(mut file: MinedFile) -> MinedFile {
     file.drafts.retain(|draft| !Source::is_retired(&draft.extractor));
     file

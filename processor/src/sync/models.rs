@@ -1,4 +1,4 @@
-//! Models of a sync. Each is opened when it is first needed.
+//! Models of a sync. Each model is opened when it is first needed.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::publish::embed::Embedding;
 /// Models of one sync.
 #[derive(Default)]
 pub(super) struct Models {
-    /// Models that embed texts; the outer `None` means that they were not searched yet.
+    /// The models that embed texts; the outer `None` means that they were not opened yet.
     embedding: Option<Option<Embedding>>,
-    /// The language model that the settings name; the outer `None` means that it was not searched yet.
+    /// The language model in the settings; the outer `None` means that it was not opened yet.
     language: Option<Option<LanguageModel>>,
 }
 
 impl Models {
-    /// Opens the files of the embedder, once. A problem becomes a warning.
+    /// Opens the embedder if it was not opened before. A problem is added to the warnings.
     pub fn open_embedding(&mut self, context: &SyncContext<'_>, warnings: &mut Vec<String>) {
         if self.embedding.is_none() {
             let opened = Embedding::open(context.dirs(), &context.home);
@@ -30,19 +30,19 @@ impl Models {
         }
     }
 
-    /// Returns the embedder in the form that the index uses, if it was opened.
+    /// Returns the embedder as a source of vectors for indexes; `None` if it is not open.
     pub fn vectors(&self) -> Option<&dyn Vectors> {
         let embedding = self.embedding.as_ref().and_then(Option::as_ref);
         embedding.map(|embedding| embedding as &dyn Vectors)
     }
 
-    /// Returns the embedder, if it was opened.
+    /// Returns the embedder; `None` if it is not open.
     pub fn embedding(&mut self) -> Option<&mut Embedding> {
         self.embedding.as_mut().and_then(Option::as_mut)
     }
 
-    /// Returns the language model named in the settings; `None` if there is none or it cannot be used, so that only
-    /// rules are applied.
+    /// Returns the language model in the settings; `None` if there is none or it cannot be used. Then only rules are
+    /// applied.
     pub fn language(
         &mut self,
         context: &SyncContext<'_>,

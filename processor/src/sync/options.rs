@@ -1,4 +1,4 @@
-//! Request to a sync.
+//! Options of a sync.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::machine::Machine;
 use crate::progress::{ProgressReport, Silent};
 use crate::transcript::parts::PART_BYTES;
 
-/// Time for questions to a model before the answers so far are published. Time that sessions do not need is used for
-/// relations between drafts.
+/// Time for questions to a model before the answers so far are published. If questions about sessions need less, the
+/// rest is for questions about relations between drafts.
 const ASKED_AT_ONCE: Duration = Duration::from_secs(60);
 
-/// Minimum total size in bytes of inactive sessions' files before they are packed, nearly a full pack. Packing a few
-/// sessions saves little.
+/// Minimum total size in bytes of inactive sessions' files for packing, which is nearly a full pack. Packing a few
+/// sessions saves little space.
 const PACK_FROM_BYTES: u64 = 4 << 20;
 
-/// Request to a sync.
+/// Options of a sync.
 pub struct SyncOptions<'a> {
     /// The user's folders.
     pub dirs: &'a UserDirs,
@@ -40,21 +40,21 @@ pub struct SyncOptions<'a> {
     pub afresh: bool,
     /// The value of the variable `OLLAMA_HOST`, for settings that name a model but no host.
     pub ollama_host: Option<&'a str>,
-    /// The machine, whose models pause because of battery or load unless a person waits; `None` if they never pause.
+    /// The machine, on which models pause because of battery or load unless a person waits; `None` if they never pause.
     pub machine: Option<&'a Machine>,
     /// Time for questions to a model before the answers so far are published. [`ASKED_AT_ONCE`] except in tests.
     pub asked_at_once: Duration,
     /// Minimum size in bytes of a part of a long session. [`PART_BYTES`] except in tests.
     pub part_bytes: u64,
-    /// Total size in bytes of inactive sessions' files from which they are packed. [`PACK_FROM_BYTES`] except in tests.
+    /// Minimum total size in bytes of inactive sessions' files for packing. [`PACK_FROM_BYTES`] except in tests.
     pub pack_from: u64,
-    /// Whether the run ends once all content can be searched. Vectors by the transformer and further questions to a
-    /// model are left to the next run.
+    /// Whether the run ends when all content can be searched. The next run then computes vectors by the transformer and
+    /// sends further questions to a model.
     pub leaves_rest: bool,
 }
 
 impl<'a> SyncOptions<'a> {
-    /// Creates a request for all new records in Claude Code's own transcripts, without progress reports.
+    /// Creates options for reading all new records in Claude Code's own transcripts, without progress reports.
     pub fn new(dirs: &'a UserDirs, tree: &'a Tree, busy: Busy, now: Timestamp) -> Self {
         Self {
             dirs,

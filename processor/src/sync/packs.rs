@@ -14,17 +14,17 @@ use crate::collect::archive::ArchiveEntry;
 use crate::state::{SessionState, State};
 use crate::upkeep::retention::Limits;
 
-/// Time without a record after which a session counts as inactive. Hardly any session continues after that.
+/// Time without a record after which a session counts as inactive. Hardly any session continues after this time.
 const REST: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// Maximum size in bytes of a file that is packed. Larger files are rare, and each would fill a pack.
+/// Maximum size in bytes of a file that is packed. Larger files are rare, and each would nearly fill a pack.
 const SESSION_BYTES_MAX: u64 = 2 << 20;
 
-/// Days after a failure before packing is tried again.
+/// Number of days after a failure before packing is tried again.
 const AGAIN_DAYS: i64 = 1;
 
-/// Days before a session expires, and divisor of the archive's limit, within which sessions are not packed, because a
-/// pack must be unpacked to remove one of its sessions.
+/// Sessions that will expire soon are not packed, because a pack must be unpacked to remove one of its sessions:
+/// sessions within this number of days before their expiry, and within this fraction of the archive's maximum size.
 const SOON_DAYS: i64 = 14;
 const SOON_SHARE: u64 = 8;
 
@@ -45,24 +45,25 @@ pub(super) fn take_stale_apart(context: &SyncContext<'_>, state: &mut State) -> 
     aside.chain(faults.iter().map(|(_, fault)| format!("{fault:#}"))).collect()
 }
 
-/// Returns the length and time of a pack, by which an unchanged pack is recognised.
+/// Returns the length and the time of a pack. If both are equal, the pack is unchanged.
 fn stamp(file: &ArchiveEntry) -> (u64, i128) {
     (file.len, file.modified_ns)
 }
 
-/// Packs the sessions that have been inactive for longest into at most one pack, if there are enough of them. Returns
-/// whether it tried.
+/// Packs the sessions that have been inactive for the longest time into at most one pack, if there are enough of them.
+/// Returns whether it tried.
 pub(super) fn pack_resting(
     context: &SyncContext<'_>,
     state: &mut State,
     limits: Limits,
 ) -> Result<bool> {
-    // If a session has just started, packing is left to the next sync.
+    // If a session has just started, the next sync packs.
     if context.trees.iter().any(|tree| has_unprocessed(&context.dirs().tree(&tree.root))) {
         return Ok(false);
     }
     let archive = &context.sessions.archive;
-    // If a pack is damaged or cannot be unpacked, no pack is made, because packs would be made again and again.
+    // If a pack is damaged or cannot be unpacked, no new pack is made, because it would be unpacked and made again in
+    // each sync.
     let has_fault = |file: &ArchiveEntry| state.packs.get(&file.name) != Some(&stamp(file));
     let now = context.options.now;
     let waits = state.packing_failed.is_some_and(|failed| {
@@ -83,7 +84,7 @@ pub(super) fn pack_resting(
     for name in packed.refused {
         state.sessions.entry(name).and_modify(|session| session.is_unpackable = true);
     }
-    // Every byte of the new pack was just verified.
+    // Every byte of the new pack has just been verified.
     state.packs.extend(packed.file.iter().map(|file| (file.name.clone(), stamp(file))));
     Ok(true)
 }
@@ -96,7 +97,7 @@ fn resting(
     limits: Limits,
 ) -> Vec<String> {
     let archive = &context.sessions.archive;
-    // The time is compared with the newest record, because with a clock that is ahead all sessions would count as
+    // The time is compared with that of the newest record, because with a wrong clock all sessions might count as
     // inactive.
     let newest = state.sessions.values().map(|session| session.last).max().unwrap_or_default();
     let rest_ms = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);

@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use memory_store::layout::ProjectDir;
 use memory_store::store::{Privacy, remove, replace};
 
-/// Records the files for `throughline sync --dry-run`, and returns an error if there are any. If there are none, the
-/// last record is removed.
+/// Records the files for `throughline sync --dry-run`, and returns an error if there are any. If there are none,
+/// removes the last record.
 pub(super) fn note(home: &ProjectDir, files: &[PathBuf]) -> Result<()> {
     if files.is_empty() {
         return Ok(remove(&home.postponed_changes)?);

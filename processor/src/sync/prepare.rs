@@ -9,17 +9,17 @@ use crate::lock::Lock;
 
 /// Result of the preparation.
 pub(crate) struct PreparedSync {
-    /// Migrations that are reported to a person.
+    /// Migrations to report to a person.
     pub migrated: Vec<Migrated>,
-    /// Report that a record of the project was damaged or missing and was written again.
+    /// Message that a damaged or missing record of the project was written again.
     pub mended: Option<String>,
 }
 
 /// Checks the working trees of a project against the state that a person trusted, and migrates the stores that a sync
-/// writes to the formats of this program. The caller holds the project's lock.
+/// writes to the formats of this program. The caller must hold the project's lock.
 ///
 /// # Errors
-/// When a later version of the program has written a store, or a migration failed and was undone.
+/// If a later version of the program has written a store, or a migration failed and was reverted.
 pub(crate) fn prepare(options: &SyncOptions<'_>, _lock: &Lock) -> Result<PreparedSync> {
     let (dirs, tree) = (options.dirs, options.tree);
     trees::adopt(dirs, tree.project, &tree.root)?;

@@ -1,4 +1,4 @@
-//! The step of a sync that publishes memories, and the turns that the indexes lack.
+//! The step of a sync that publishes memories, and turns that are missing in the indexes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -23,13 +23,13 @@ pub(super) struct PublishOutcome {
     pub listings: Vec<Listing>,
     /// Sessions whose turns are missing in the indexes because they cannot be read now.
     pub unread: BTreeSet<String>,
-    /// Number of indexes in which staging found damage, so that all turns were read from the archive.
+    /// Number of indexes in which staging found damage. For these, all turns were read from the archive.
     pub healed: usize,
-    /// Problems after which the sync continued.
+    /// Problems that did not stop the step.
     pub warnings: Vec<String>,
 }
 
-/// Publishes the memories, together with the turns that the indexes lack.
+/// Publishes the memories, together with the turns that are missing in the indexes.
 pub(super) fn publish(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -42,7 +42,7 @@ pub(super) fn publish(
     Ok(published)
 }
 
-/// Publishes the turns that the indexes lack, and nothing else.
+/// Publishes only the turns that are missing in the indexes.
 pub(super) fn publish_passages(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -99,8 +99,8 @@ pub(super) fn publish_memories(
     Ok(listings)
 }
 
-/// Stages the turns that the indexes lack. If staging finds damage, all turns are staged from the archive, because the
-/// check of headers does not detect all damage.
+/// Stages the turns that are missing in the indexes. If staging finds damage, all turns are staged from the archive,
+/// because the check of headers does not detect all damage.
 fn stage(
     context: &SyncContext<'_>,
     state: &mut State,

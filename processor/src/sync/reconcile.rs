@@ -25,17 +25,17 @@ use crate::mining::MinedFile;
 use crate::state::State;
 use crate::{claude_files, git, trust};
 
-/// Name of a step in the log of migrations: archiving the memories that rules of earlier versions wrote.
+/// Name in the log of migrations for archiving memories that rules of earlier versions wrote.
 const PUT_ASIDE_STEP: &str = "rules-memories";
 
 /// Outcome of reconciling.
 #[derive(Debug)]
 pub(super) struct Reconciled {
-    /// Numbers of memory files by change.
+    /// Numbers of memory files, by kind of change.
     pub files: Outcome,
-    /// State of everything except sessions when the files were written.
+    /// State of all inputs except sessions when the files were written.
     pub around: Around,
-    /// Problems after which the sync continued.
+    /// Problems that did not stop the step.
     pub warnings: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn reconcile(
     let store = Store::open(options.dirs, main)?;
     let settings = &context.settings;
     let store = store.clone().judged(Trust::of(&store, settings)?, settings);
-    // Committed files are redacted by stricter rules than the archive, which only this user reads.
+    // Committed files are redacted by stricter rules than the archive, because other people read them.
     let redactor = store.redactor_for_writing(settings)?;
     let mut names = HiddenNames::default();
     if store.root.is_some() {
@@ -66,26 +66,28 @@ pub(super) fn reconcile(
     for memory in &mut memories {
         redactor.redact_memory(memory);
         let has_no_names = names.hide(memory, &redactor);
-        // This check comes first, because `Memory::hold` keeps an existing reason. Of several reasons to make a memory
-        // pending, this one matters most: the user must examine the marked place in the text.
+        // This check is before the others, because `Memory::hold` keeps an existing reason. If there are several
+        // reasons to make a memory pending, a likely credential matters most: the user must examine the marked part of
+        // the text.
         store.gate(memory, &redactor);
         if settings.review || !has_no_names || memory.source.is_of_rules() {
             memory.hold(HeldFor::Review);
         }
     }
     same_texts::take_ids(&store, &mut memories)?;
-    // All memories are written to the main tree, because git does not remove a linked worktree that contains our files.
+    // All memories are written to the main tree, because git refuses to remove a linked worktree that contains our
+    // files.
     let desired = |memory: Memory| Desired { root: main.root.clone(), memory };
     let desired = memories.into_iter().map(desired).collect();
     warnings.extend(names.warning());
-    // The states are read first, so that actions of git during the scan are detected.
+    // Git's state is read before the scan, so that changes by git during the scan are detected.
     let mut states = git_states(context, &mut warnings)?;
     if let (Some(_), Some(state)) = (&store.root, states.first()) {
         left_out::copy(&store, state, &mut warnings)?;
     }
     let removed = claude_files::look(options.dirs, &context.trees, options.now)?;
     for state in &mut states {
-        // A private project has one store, which belongs to no tree.
+        // A private project has one store, which does not belong to a tree.
         let names = removed.get(&state.root).or_else(|| removed.get(Path::new("")));
         state.removed_by_tools = names.cloned().unwrap_or_default();
     }
@@ -135,8 +137,8 @@ pub(super) fn reconcile(
     Ok(Reconciled { files, around, warnings })
 }
 
-/// Returns whether a memory is a wish of the user that was learned by another reader than the current one, or under
-/// other settings. In this case the current reader does not decide whether the wish still applies.
+/// Returns whether a memory is a wish of the user that another reader found, or that the current reader may not find
+/// because of the settings. The current reader then does not decide whether the wish is still valid.
 fn is_wish_of_another_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_wish = memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::User);
     let is_kept_kind = settings.kinds.is_empty() || settings.kinds.contains(&memory.kind);
@@ -157,7 +159,7 @@ fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<V
     let state_of = |tree: &Tree| {
         let head = heads.get(&tree.root).map(String::as_str);
         let state = git::state(&tree.root, head);
-        // Branch names are only compared with each other, so the ledger stores them without secrets.
+        // Branch names are only compared with each other, so secrets in them are replaced by hashes in the ledger.
         let clean = |branch: String| context.secrets.comparable(&branch, &context.redactor);
         let branch = state.branch.map(clean).transpose()?;
         let last = fs::metadata(&context.home.ledger).and_then(|ledger| ledger.modified()).ok();

@@ -1,4 +1,4 @@
-//! Report of a sync: its results in numbers and warnings.
+//! Report of a sync: numbers and warnings.
 
 use memory_store::migrate::Migrated;
 use memory_store::reconcile::Outcome;
@@ -11,11 +11,11 @@ use super::settle::SettleOutcome;
 /// Outcome of a sync, as `throughline sync --json` prints it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SyncReport {
-    /// Whether another sync was running for longer than this one waited, so that nothing was done.
+    /// Whether nothing was done, because another sync was running for longer than this one waited.
     pub busy: bool,
     /// Whether nothing had changed since the last sync.
     pub nothing_new: bool,
-    /// Sentences about sessions that were recorded here but are not learned from, with the command for a decision.
+    /// Sentences about sessions that may be another project's, each with the command for a decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unclaimed: Vec<String>,
     /// Number of transcripts of the project.
@@ -32,7 +32,7 @@ pub struct SyncReport {
     pub lines: u64,
     /// Number of lines that were damaged or too long.
     pub lines_skipped: u64,
-    /// Number of sessions whose turns were removed because they were too old or too many. Their drafts are kept.
+    /// Number of sessions whose turns were removed because of their age or number. Their drafts are kept.
     #[serde(rename = "sessions_expired")]
     pub expired: usize,
     /// Number of memories written for the first time.
@@ -57,9 +57,9 @@ pub struct SyncReport {
     pub second_waits: bool,
     /// Number of questions about sessions that a model answered.
     pub questions: usize,
-    /// Number of sessions that the model has not read to their end yet.
+    /// Number of sessions that the model has not read to their end.
     pub asked_later: usize,
-    /// Estimated seconds for these sessions, based on earlier sessions; `None` without an estimate.
+    /// Estimated seconds for these sessions, from the times of earlier sessions; `None` without an estimate.
     pub asking_left_s: Option<u64>,
     /// Number of questions about relations between drafts that were postponed for lack of time.
     pub relations_later: usize,
@@ -68,14 +68,14 @@ pub struct SyncReport {
     /// Stores that were migrated to another format before the sync.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub migrated: Vec<Migrated>,
-    /// Problems after which the sync continued, one line each.
+    /// Problems that did not stop the sync, one line each.
     pub warnings: Vec<String>,
     /// Duration of the sync in milliseconds.
     pub millis: u64,
 }
 
 impl SyncReport {
-    /// Returns whether a model was asked and there are more questions.
+    /// Returns whether a model answered questions and there are more questions.
     pub fn goes_on(&self) -> bool {
         self.asked_later + self.relations_later > 0 && self.questions > 0
     }
@@ -114,7 +114,8 @@ impl SyncReport {
         self.warn(settled.warnings);
     }
 
-    /// Adds warnings without duplicates, because a session that cannot be read causes the same warning several times.
+    /// Adds warnings without duplicates. A session that cannot be read, for example, causes the same warning several
+    /// times.
     pub(super) fn warn(&mut self, warnings: Vec<String>) {
         for warning in warnings {
             if !self.warnings.contains(&warning) {

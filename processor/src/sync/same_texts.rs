@@ -1,6 +1,7 @@
-//! Memories that were learned earlier under another id: by this project before its private data was lost, or on another
-//! machine with the same sessions. If a memory is learned again, it takes the id of the file with the same text, so
-//! that each memory exists once. The mapping of ids is stored, because a person may change or delete the file later.
+//! Ids of memories that were learned earlier under another id: by this project before its private data was lost, or on
+//! another machine with the same sessions. If such a memory is learned again, it gets the id of the file with the same
+//! text, so that it exists only once. The mapping of ids is stored, because a person may change or delete the file
+//! later.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -12,10 +13,10 @@ use memory_store::{Kind, Memory, MemoryId};
 
 use crate::private_files::{read_json, write_json};
 
-/// Kind, title and body. Memories in which all three are equal count as the same.
+/// Kind, title and body. Memories count as the same if all three are equal.
 type MemoryText = (Kind, String, String);
 
-/// Gives memories the ids of files with the same texts.
+/// Replaces the ids of memories by the ids of files with the same texts.
 pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
     let path = path(store);
     let mut taken: BTreeMap<MemoryId, MemoryId> = read_json(&path).unwrap_or_default();
@@ -36,7 +37,7 @@ pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the pairs of a new memory's id and the id of a file with the same text. Files of memories in the ledger do
+/// Returns pairs: the id of a new memory, and the id of a file with the same text. Files of memories in the ledger do
 /// not count, because those memories were learned or written here and have their own evidence.
 fn same(
     store: &Store,

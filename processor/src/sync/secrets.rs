@@ -1,5 +1,5 @@
-//! The part of collecting that removes newly known secrets from data stored earlier. Files written by a person are not
-//! changed: a change is proposed and announced instead.
+//! The part of collecting that removes newly known secrets from stored data. Files of a person are not changed: the
+//! change is proposed and announced instead.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,9 +26,9 @@ type Unread = Vec<(PathBuf, anyhow::Error)>;
 /// Outcome of hiding newly known secrets.
 #[derive(Debug, Default)]
 pub(super) struct Hidden {
-    /// Sessions whose records change.
+    /// Sessions whose records were changed.
     pub changed: Vec<String>,
-    /// Files that could not be cleaned, and a note that git may still contain a secret.
+    /// Messages about files that could not be cleaned, and about secrets that git may still contain.
     pub warnings: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
     Ok(hidden)
 }
 
-/// Removes known secrets from all data that does not belong to a person. Returns the number of cleaned files.
+/// Removes known secrets from all data except a person's files. Returns the number of cleaned files.
 fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> Result<usize> {
     context.secrets.save()?;
     let only = Redactor { only_known: true, ..context.redactor.clone() };
@@ -64,8 +64,7 @@ fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> R
     }
     let cleaned = clean_known(context.dirs(), context.options.tree, &only, &unclean)?;
     context.sessions.archive.forget_kept();
-    // The later parts are mined again, because a cure in one part may belong to a failure at the end of the previous
-    // part.
+    // The next parts are mined again, because a cure may be for a failure at the end of the previous part.
     for after in unclean.iter().flat_map(|name| parts::after(name)) {
         mining::remove(&context.home, &after);
         if let Some(session) = state.sessions.get_mut(&after) {
@@ -97,7 +96,7 @@ fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> R
         ));
         left.extend(aside);
     }
-    // These files are not tried again until they change, because they would fail again.
+    // These files are tried again only after they have changed, because they would fail again.
     context.secrets.note_clean(&left)?;
     hidden.changed = unclean;
     Ok(cleaned.cleaned)
@@ -130,7 +129,7 @@ fn announce(context: &SyncContext<'_>, notice: &SecretNotice) -> Result<()> {
     Ok(())
 }
 
-/// Returns the archive files that were kept aside. Their content cannot be searched.
+/// Returns the archive files that were kept aside because of damage. Their content cannot be searched.
 fn aside(context: &SyncContext<'_>) -> Vec<PathBuf> {
     let archive = &context.sessions.archive;
     let sessions = archive.aside().into_iter().map(|(_, path)| path);

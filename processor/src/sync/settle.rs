@@ -1,4 +1,4 @@
-//! The step of a sync that does work which publishing postponed to be fast: merges of segments, and better vectors.
+//! The step of a sync that does the work that publishing postponed: merging segments, and computing better vectors.
 
 use std::time::{Duration, Instant};
 
@@ -19,17 +19,17 @@ use crate::publish::embed::{EmbeddedTexts, Embedding, waiting};
 use crate::publish::hnsw::HnswGraphs;
 use crate::state::State;
 
-/// Time limit for embedding in a sync that a user waits for. The next sync embeds the rest.
+/// Time limit for embedding in a sync for which a person waits. The next sync embeds the rest.
 const AWAITED_MAX: Duration = Duration::from_secs(20);
-/// Time limit for embedding in a background sync. It is short because new turns are not processed meanwhile.
+/// Time limit for embedding in a background sync. It is short because new turns are not processed during this time.
 const BACKGROUND_MAX: Duration = Duration::from_secs(60);
-/// Number of turns below which embedding is postponed unless there is no other work. Loading the transformer takes
-/// longer than embedding a few turns, and an active session adds a turn each time.
+/// Minimum number of turns for embedding while there is other work. Loading the transformer takes longer than embedding
+/// a few turns, and an active session adds a turn in each sync.
 const TURNS_FEW: usize = 16;
-/// Maximum number of turns that are examined in one index. More cannot be embedded within the time limit.
+/// Maximum number of turns that are examined in one index. More turns cannot be embedded within the time limit.
 const TURNS_MAX: usize = 10_000;
 
-/// Returns the time limit for embedding, which depends on whether a user waits.
+/// Returns the time limit for embedding.
 pub(super) fn time_to_embed(busy: Busy) -> Duration {
     match busy {
         Busy::Leave => BACKGROUND_MAX,
@@ -37,8 +37,8 @@ pub(super) fn time_to_embed(busy: Busy) -> Duration {
     }
 }
 
-/// Returns the builder of the graphs over passages; `None` if the settings do not ask for graphs or a user waits,
-/// because the largest segment takes a minute.
+/// Returns the builder of graphs over passages. Returns `None` if the settings do not enable graphs, or if a person
+/// waits, because the largest segment takes a minute.
 fn graphs(context: &SyncContext<'_>) -> Option<&'static dyn Graphs> {
     let options = context.options;
     let is_wanted = context.settings.index.search == IndexSearch::Graph;
@@ -53,18 +53,18 @@ pub(super) struct SettleOutcome {
     pub any: bool,
     /// Number of texts that the transformer embedded; `None` if it did not run.
     pub embedded: Option<usize>,
-    /// Whether the transformer has more texts to embed; `None` if that was not checked.
+    /// Whether the transformer has more texts to embed; `None` if this was not checked.
     pub embedding_waits: Option<bool>,
-    /// Number of texts that the model of the second space embedded; `None` if it was not asked.
+    /// Number of texts that the model of the second space embedded; `None` if it was not used.
     pub second_embedded: Option<usize>,
     /// Whether the model of the second space has more texts to embed.
     pub second_waits: bool,
-    /// Problems after which the sync continued.
+    /// Problems that did not stop the step.
     pub warnings: Vec<String>,
 }
 
-/// Settles the indexes. `has_read` is true if this run read new records. If there is an error, `settled` contains the
-/// work done before it.
+/// Settles the indexes. `has_read` is whether this run read new records. If there is an error, `settled` contains the
+/// results until then.
 pub(super) fn settle(
     context: &SyncContext<'_>,
     state: &State,
@@ -111,7 +111,7 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// Removes the cache of turns once the indexes contain the vectors of all turns.
+/// Removes the cache of turns if the indexes contain the vectors of all turns.
 fn drop_turns(
     context: &SyncContext<'_>,
     models: &mut Models,
@@ -158,14 +158,13 @@ fn embed(
     });
     match learned {
         Ok(embedded) => settled.embedded = embedded,
-        // The published index remains usable with the vectors of the table.
+        // The published index can still be used with the vectors of the table.
         Err(error) => settled.warnings.push(format!("texts were not embedded: {error:#}")),
     }
     Ok(settled.embedded.is_some())
 }
 
-/// Returns whether embedding can wait: there are few turns and no memories to embed, so the table's vectors are
-/// sufficient.
+/// Returns whether embedding can wait: there are only a few turns and no memories to embed.
 fn may_wait(busy: Busy, texts: &EmbeddedTexts, embedding: &Embedding) -> bool {
     let is_background = matches!(busy, Busy::Leave);
     let is_few = texts.turns.len() < TURNS_FEW;
@@ -199,7 +198,7 @@ fn texts(context: &SyncContext<'_>, space: Space, embedding: &Embedding) -> Resu
 
 /// Adds the texts of a store's memories. If several files have the same id, all are added.
 fn add_memories(context: &SyncContext<'_>, store: &Store, texts: &mut EmbeddedTexts) {
-    // The location of the files is not part of the text.
+    // The texts do not depend on the location of the files, so any root can be used here.
     let root = &context.options.tree.root;
     let files = store.files();
     texts

@@ -1,4 +1,4 @@
-//! The part of publishing that stages the passages which the indexes lack, in portions.
+//! The part of publishing that stages passages that are missing in the indexes, in portions.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,18 +17,18 @@ use crate::passages;
 use crate::state::State;
 use crate::transcript::parts;
 
-/// Maximum number of passages in memory during staging: the number of one segment.
+/// Maximum number of passages in memory during staging, which is the number in one segment.
 pub(super) const PASSAGES_AT_ONCE: usize = SEGMENT_PASSAGES_MAX as usize;
 
-/// Number of sessions that are read at once, before their turns are counted.
+/// Number of sessions that are read in one group, before their passages are counted.
 const SESSIONS_AT_ONCE: usize = 64;
 
-/// Staged data for the indexes of a working tree; `None` for an index that stays unchanged.
+/// Staged data for the indexes of a working tree; `None` for an unchanged index.
 #[derive(Debug, Default)]
 pub(super) struct StagedTree {
     /// Passages.
     pub passages: Option<Staged>,
-    /// Thinking in the turns, for a separate index.
+    /// The model's thinking in the turns, for a separate index.
     pub thoughts: Option<Staged>,
 }
 
@@ -48,9 +48,9 @@ impl StagedTrees {
 pub(super) struct StagingOutcome {
     /// Staged data for the indexes.
     pub staged: StagedTrees,
-    /// Sessions that cannot be read now. The next run stages them.
+    /// Sessions that cannot be read now. The next run stages their turns.
     pub unread: BTreeSet<String>,
-    /// Reasons why they cannot be read.
+    /// Reasons why these cannot be read.
     pub warnings: Vec<String>,
 }
 
@@ -64,13 +64,13 @@ pub(super) struct Staging<'a> {
 }
 
 impl Staging<'_> {
-    /// Stages the passages that the indexes lack, in portions of limited size. They are invisible until a manifest
-    /// names all of them. Sessions that cannot be read now are left to the next run.
+    /// Stages the passages that are missing in the indexes, in portions of limited size. They are not visible until a
+    /// manifest names all of them. Sessions that cannot be read now are returned in the outcome.
     pub fn stage(self, at_once: usize) -> Result<StagingOutcome> {
         let mut outcome = StagingOutcome::default();
         let mut lacking = VecDeque::from(self.lacking());
         if self.state.all_turns {
-            // Staged even if there are no turns at all, so that the index is replaced.
+            // This portion is staged even if there are no turns, so that the index is replaced.
             self.stage_portion(&Lacking::default(), &mut outcome.staged)?;
         }
         while !lacking.is_empty() {
@@ -106,7 +106,7 @@ impl Staging<'_> {
         Ok(())
     }
 
-    /// Returns the sessions whose turns the index lacks, the oldest first.
+    /// Returns the sessions with turns that are missing in the index, the oldest first.
     fn lacking(self) -> Vec<String> {
         let sessions = self.state.sessions.iter();
         let mut lacking: Vec<(Timestamp, &String)> = sessions
@@ -129,8 +129,7 @@ impl Staging<'_> {
         before.filter_map(|(_, state)| Some(state.mined.as_ref()?.turns)).sum()
     }
 
-    /// Reads passages of the first sessions in the queue until there are enough, and removes these sessions from the
-    /// queue.
+    /// Removes sessions from the queue and reads their passages, until there are enough.
     fn take_portion(
         self,
         sessions: &mut VecDeque<String>,
@@ -162,12 +161,12 @@ impl Staging<'_> {
     }
 }
 
-/// Passages and thinking that the indexes lack.
+/// Passages and thinking that are missing in the indexes.
 #[derive(Debug, Default)]
 struct Lacking {
     /// Passages.
     passages: Vec<Passage>,
-    /// Thinking in the turns.
+    /// The model's thinking in the turns.
     thoughts: Vec<Passage>,
 }
 
@@ -178,11 +177,11 @@ impl Lacking {
         let before = u32::try_from(before).unwrap_or(u32::MAX);
         let counted = |mut passage: Passage| {
             passage.turn = passage.turn.saturating_add(before);
-            // Only the first part of a session has its title.
+            // Only the first part of a session has the title.
             if before > 0 {
                 passage.title.clear();
             }
-            // Text that looks like a credential is removed, because hooks print passages unchanged.
+            // Text that resembles a credential is removed, because hooks print passages unchanged.
             for text in [&mut passage.text, &mut passage.title] {
                 if let Cow::Owned(clean) = miner.redact.withhold(text.as_str()) {
                     *text = clean;
@@ -251,7 +250,7 @@ mod tests {
         SessionFile { header: SessionHeader { session: id, ..SessionHeader::default() }, records }
     }
 
-    /// A project for which nothing was published, with a context for its steps.
+    /// A project without a published index, with a context for its steps.
     struct Bench<'a> {
         context: SyncContext<'a>,
         state: State,
@@ -332,7 +331,7 @@ mod tests {
         bench.publish(staged);
         assert_eq!(seen(), (20, 5));
 
-        // An unreadable session is reported and omitted. It is published once it can be read.
+        // An unreadable session is reported and omitted. It is published when it can be read again.
         let unreadable = bench.context.sessions.archive.path("session-2");
         let bytes = std::fs::read(&unreadable).unwrap();
         std::fs::write(&unreadable, &bytes[..bytes.len() / 2]).unwrap();
@@ -346,7 +345,7 @@ mod tests {
         bench.publish(bench.stage(1).staged);
         assert_eq!(seen(), (20, 5));
 
-        // After a failure between two portions, the old index remains, without any of the new portions.
+        // After a failure between two portions, the old index is still in use, without any of the new portions.
         bench.state.all_turns = true;
         let state = dirs.tree(root);
         let files = |folder: &Path| -> BTreeSet<OsString> {

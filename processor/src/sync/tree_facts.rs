@@ -1,4 +1,4 @@
-//! Git's facts about working trees, for the start block.
+//! Facts from git about working trees, for the handoff.
 
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
@@ -9,7 +9,7 @@ use memory_store::redact::Redactor;
 use crate::git;
 use crate::handoff;
 
-/// Facts about each working tree. Git runs while transcripts are read, because a session that starts waits for both.
+/// Facts about each working tree. Git runs while transcripts are read, because the start of a session waits for both.
 pub(super) struct TreeFacts {
     asked: Option<JoinHandle<Vec<handoff::Facts>>>,
     facts: Vec<handoff::Facts>,
@@ -25,7 +25,7 @@ impl TreeFacts {
         Self { asked: Some(asked), facts }
     }
 
-    /// Waits for git's answers and returns the facts; none if a query failed.
+    /// Waits for git and returns the facts about each tree; none if the queries failed.
     pub(super) fn get(&mut self) -> &[handoff::Facts] {
         if let Some(Ok(facts)) = self.asked.take().map(JoinHandle::join) {
             self.facts = facts;
@@ -34,7 +34,7 @@ impl TreeFacts {
     }
 }
 
-/// Queries git about a tree and redacts the answers, because branches in transcripts are redacted as well.
+/// Queries git about a tree. The answers are redacted, because branch names in transcripts are redacted as well.
 fn tree_facts(root: &Path, redactor: &Redactor) -> handoff::Facts {
     let clean = |text: String| redactor.redact(&text).into_owned();
     handoff::Facts {
@@ -44,7 +44,7 @@ fn tree_facts(root: &Path, redactor: &Redactor) -> handoff::Facts {
     }
 }
 
-/// Returns files with uncommitted changes, except our own.
+/// Returns files with uncommitted changes, except memory files.
 fn uncommitted(root: &Path) -> Vec<String> {
     let mut files = git::uncommitted(root);
     files.retain(|file| !Path::new(file).starts_with(STORE_DIR));

@@ -1,18 +1,18 @@
-//! Detects whether memories may stay unchanged. If a session continues and its drafts do not change, only its turns are
+//! Detects whether memories stay unchanged. If a session continues and its drafts do not change, only its turns are
 //! added to the index, and no data is read whose size grows with the project.
 
 use super::context::SyncContext;
 use crate::file_listing_stamp;
 use crate::state::{MinedSummary, State};
 
-/// Returns a hash of the inputs of memories, except for everything around the sessions (see `fingerprint`).
+/// Returns a hash of the inputs of memories, except for those in `fingerprint`'s `around`.
 pub(super) fn inputs(context: &SyncContext<'_>, state: &State) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &str| {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     };
-    // The start block depends on the age of memories, so its date is an input.
+    // The date is an input, because the start block depends on the age of memories.
     add(&context.options.now.date());
     add(&file_listing_stamp::of_folder(context.sessions.expired.folder()));
     for root in context.territory.roots() {

@@ -1,4 +1,4 @@
-//! Assembles the records of a session to turns with their steps, and calls with their results.
+//! Assembles the records of a session into turns with their steps, and calls with their results.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use super::record::{Record, RecordWhat, TaskChange, ToolResult};
 use super::session::{Call, Input, Prompt, PromptBy, Session, Step, StepKind, Turn};
 use super::tasks::Tasks;
 
-/// Data about the project's other sessions.
+/// Data about other sessions, needed to assemble one.
 pub struct Assembly<'a> {
     /// Returns whether a record belongs to this session. Forks and old resumes copy records, and each record counts
     /// only in the session that owns it.
     pub owns: &'a dyn Fn(&Record) -> bool,
     /// Returns whether another session contains the record with this uuid.
     pub known: &'a dyn Fn(&str) -> bool,
-    /// Tasks that were passed on before the first record.
+    /// Tasks from before the first record.
     pub tasks: &'a Tasks,
 }
 
@@ -27,18 +27,18 @@ impl Assembly<'_> {
         Assembly { owns: &|_| true, known: &|_| false, tasks: &Tasks::NONE };
 }
 
-/// The agent name for subagents that were written into the main transcript.
+/// Name of an agent that was written into the main transcript.
 pub const INLINE_AGENT: &str = "inline";
 
-/// Assembles the records of one transcript: the session itself and, if subagents were written into it, a separate
-/// session for each.
+/// Assembles the records of one transcript: the session, and a separate session for all subagents that were written
+/// into its transcript.
 pub fn assemble(
     id: &str,
     agent: Option<&str>,
     records: &[Record],
     others: &Assembly<'_>,
 ) -> Vec<Session> {
-    // A subagent's own file is marked as a side chain throughout.
+    // In a subagent's own file, all records are marked as a side chain.
     if agent.is_some() {
         return vec![one(id, agent, &records.iter().collect::<Vec<_>>(), others)];
     }
@@ -68,7 +68,7 @@ fn one(id: &str, agent: Option<&str>, records: &[&Record], others: &Assembly<'_>
     }
 }
 
-/// Returns the last title that the person gave, or else the last generated one.
+/// Returns the last title by a person, or else the last generated title.
 fn title(records: &[&Record]) -> Option<String> {
     let uuids: HashSet<&str> = records.iter().map(|record| record.uuid.as_str()).collect();
     let mut best: Option<(u8, &str)> = None;
@@ -87,9 +87,9 @@ fn title(records: &[&Record]) -> Option<String> {
 struct Open {
     turn: Turn,
     owned: bool,
-    /// For each step: whether this session owns it, and the API message that contains it.
+    /// For each step: whether this session owns it, and the id of its API message.
     steps: Vec<(bool, String)>,
-    /// The index of the turn that it follows.
+    /// The index of the turn before it.
     after: Option<usize>,
     first: usize,
     last: usize,
@@ -214,15 +214,15 @@ impl Builder {
         });
     }
 
-    /// Returns the index of the turn that the record follows: the turn of its parent if known, because two terminals
-    /// may write into one transcript, or else the last turn, because chains have gaps.
+    /// Returns the index of the turn that the record continues. This is the turn of its parent if known, because two
+    /// terminals may write into one transcript, or else the last turn, because a parent may be missing.
     fn turn_of_parent(&self, record: &Record) -> Option<usize> {
         self.turn_of.get(&record.parent).copied().or_else(|| self.turns.len().checked_sub(1))
     }
 
     fn turn_for(&mut self, position: usize, record: &Record) -> usize {
         let turn = self.turn_of_parent(record).unwrap_or_else(|| {
-            // The transcript begins inside a turn, without its prompt.
+            // The transcript begins inside a turn, so the prompt is missing.
             let prompt = Prompt { by: PromptBy::Machine, ..Prompt::default() };
             self.open(position, record, true, "", "", prompt);
             0
@@ -246,7 +246,7 @@ impl Builder {
         (turn, open.steps.len() - 1)
     }
 
-    /// Appends text to the previous step if both are in one API message. Returns whether it did.
+    /// Appends text to the previous step if both are from the same API message. Returns whether it did.
     fn joined(&mut self, position: usize, record: &Record, message: &str, more: &str) -> bool {
         let turn = self.turn_for(position, record);
         let open = &mut self.turns[turn];
@@ -259,7 +259,7 @@ impl Builder {
             return false;
         }
         if more.starts_with(text.as_str()) {
-            // The text was written again and extended.
+            // The message was written again with more text.
             more.clone_into(text);
         } else if !text.ends_with(more) {
             text.push_str("\n\n");
@@ -305,8 +305,8 @@ impl Builder {
         }
     }
 
-    /// Marks the turns that the user rewound: they are not on the path to the last turn, and ended before the turn that
-    /// replaced them began.
+    /// Marks the turns that the user rewound. Such a turn is not on the path to the last turn, and ended before the
+    /// turn that replaced it began.
     fn mark_rewound(&mut self) {
         let mut at = self.turns.len().checked_sub(1);
         while let Some(live) = at {
@@ -325,7 +325,7 @@ impl Builder {
     }
 }
 
-/// Returns the part of a turn that this session owns; `None` if it owns nothing.
+/// Returns the part of a turn that this session owns; `None` if it owns no part.
 fn owned_turn(open: Open) -> Option<Turn> {
     let mut turn = open.turn;
     let mut owned = open.steps.iter().map(|(owned, _)| *owned);

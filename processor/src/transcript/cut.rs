@@ -1,8 +1,8 @@
-//! Long text, cut in the middle: the request is at its beginning, errors are at its end.
+//! Truncates long texts in the middle, because the request is at the beginning and errors are at the end.
 
 use std::borrow::Cow;
 
-/// Keeps at most `max` bytes of `text`: its head and its tail, with a mark between them.
+/// Returns at most `max` bytes of `text`: its beginning and its end, with a mark between them.
 pub fn middle(text: &str, max: usize) -> Cow<'_, str> {
     if text.len() <= max {
         return Cow::Borrowed(text);

@@ -1,11 +1,11 @@
-//! Calls that read memories: their output was stored there to be recalled, and is not learned again.
+//! Calls that read memories. Their output is already stored for recall, so it must not be learned again.
 
 use memory_store::ProjectId;
 
-/// End of the name of our tool that saves memories, and the outcome of a session.
+/// End of the name of this program's tool that saves memories and the outcome of a session.
 pub const REMEMBER: &str = "throughline__remember";
 
-/// Returns whether the tool belongs to a memory: its output was stored there to be recalled.
+/// Returns whether a tool belongs to a memory program. The tool's output was stored for recall.
 pub fn is_memory_tool(tool: &str) -> bool {
     let Some(tool) = tool.strip_prefix("mcp__") else { return false };
     let tool = tool.to_ascii_lowercase();
@@ -14,8 +14,9 @@ pub fn is_memory_tool(tool: &str) -> bool {
         .any(|word| tool.contains(word))
 }
 
-/// Returns whether the file contains memories or standing instructions, ours or another's. Ours include the user's data
-/// that we store: memories, drafts, turns, records of injections. Called for each word of each command.
+/// Returns whether a file contains memories or standing instructions, of this program or another one. This program's
+/// files with the user's data count: memories, drafts, turns, and records of injections. The function is called for
+/// each word of each command.
 pub fn is_memory_path(path: &str) -> bool {
     let mut rest = path.split(['/', '\\']);
     let mut last = "";
@@ -49,13 +50,13 @@ pub fn is_memory_path(path: &str) -> bool {
     matches!(last, "CLAUDE.md" | "CLAUDE.local.md" | "MEMORY.md")
 }
 
-/// Words in front of a program that it is run by.
+/// Words that can precede the name of a program in a command.
 const RUNNERS: &[&str] = &[
     "sudo", "env", "command", "exec", "time", "nohup", "nice", "timeout", "xargs", "sh", "bash",
     "zsh", "then", "do", "else", "if", "while", "!", "{",
 ];
 
-/// Returns whether a command line runs our own program, which prints memories.
+/// Returns whether a command line runs this program, which prints memories.
 fn runs_throughline(command: &str) -> bool {
     let apart = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
     command.split(apart).any(|simple| {
@@ -70,7 +71,7 @@ fn runs_throughline(command: &str) -> bool {
     })
 }
 
-/// Returns whether a command line reads such a file, or requests memories from our own program.
+/// Returns whether a command line reads a file with memories, or runs this program, which prints memories.
 pub fn reads_memory(command: &str) -> bool {
     runs_throughline(command) || names_memory(command)
 }

@@ -1,9 +1,9 @@
 //! Transcripts: the files that a client writes for each session.
 //!
 //! [`source::TranscriptSource`] is the interface of a client; [`claude_code`] is the only implementation. Each line is
-//! converted to [`record::Record`]s with its useful content, redacted, and the records of a session are assembled into
-//! a [`session::Session`]. Because lines are converted independently of each other, reading a transcript in portions
-//! results in the same records as reading it at once.
+//! converted to redacted [`record::Record`]s with its useful content. The records of a session are assembled into a
+//! [`session::Session`]. Lines are converted independently of each other, so reading a transcript in portions results
+//! in the same records as reading it as a whole.
 
 mod assemble;
 pub mod claude_code;
@@ -30,9 +30,8 @@ pub use read::{SessionBuilder, read_folder};
 pub use redact::{FromOrigin, Redact, TextOrigin};
 pub use source::{RecordedPlace, TranscriptSource};
 pub use speaker::Speaker;
-/// Maximum length in bytes of a line that is read. Claude Code writes lines of 10 MB (a tool result with a file and its
-/// original). Longer lines contain no conversation that justifies the memory.
-/// its original); longer ones contain no conversation worth the memory.
+/// Maximum length in bytes of a line. Claude Code writes lines of 10 MB, for a tool result that contains a file and its
+/// original. Longer lines are skipped, because they contain no conversation.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// Returns the complete lines of a transcript.
@@ -42,9 +41,8 @@ pub fn lines<R: BufRead>(reader: R) -> Lines<R> {
 
 /// The source of all transcripts.
 pub static SOURCE: &dyn TranscriptSource = &claude_code::ClaudeCode;
-/// Returns the working directory and session of a line without parsing the whole line; `None` if the line does not
+/// Returns the working directory and the session of a line, without parsing the whole line; `None` if the line does not
 /// contain them.
-/// Tells where a line was recorded, without parsing all of it; `None` when it does not say.
 pub fn place(line: &[u8]) -> Option<RecordedPlace> {
     SOURCE.place(line)
 }

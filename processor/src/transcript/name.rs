@@ -1,10 +1,10 @@
-//! Name of a transcript: the session and the subagent that it is of.
+//! Identity of a transcript: its session and its subagent.
 
-/// The session and the subagent that a transcript is of.
+/// The session and the subagent of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TranscriptName {
-    /// The session; empty if only the records contain it (subagents of 2.0.x).
+    /// The session id; empty if only the records contain it (subagents of 2.0.x).
     pub session: String,
-    /// The subagent.
+    /// The subagent's id; `None` for the session itself.
     pub agent: Option<String>,
 }

@@ -1,7 +1,9 @@
-//! Splits a long session into parts, so that the amount read and mined again when it continues does not grow with it.
+//! Splits a long session into parts. When the session continues, only the open part is read and mined again, so the
+//! cost does not grow with the session.
 //!
-//! A part ends before a prompt with a new request, and is closed once an equal amount follows it. Both depend only on
-//! the records in their order, so slices of a transcript are split like the whole.
+//! A part ends before a prompt with a new request. It is closed when the records after its end have the minimum size of
+//! a part. Both depend only on the records and their order, so a transcript that is read in portions is split in the
+//! same way.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,40 +13,41 @@ use super::session::PromptBy;
 use super::tasks::Tasks;
 use crate::extract::{fails_at_end, goes_on};
 
-/// Minimum size in bytes of the records of a part, as archived, and of those after it when it is closed. One more turn
-/// costs as much as mining twice as many bytes. Smaller parts would split sessions of a day, whose turns explain one
-/// another.
+/// Minimum size in bytes of the archived records of a part, and of the records after it before it is closed. With twice
+/// the size, a new turn costs twice as much mining. A smaller size would split the sessions of one day, whose turns
+/// explain one another.
 pub const PART_BYTES: u64 = 1 << 20;
 
-/// Size of the open part.
+/// State of the open part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Growth {
-    /// Bytes of its records.
+    /// Size of the records in bytes.
     #[serde(skip_serializing_if = "is_none")]
     pub bytes: u64,
-    /// Beginning of the next part.
+    /// Beginning of the next part, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<PartBeginning>,
-    /// Whether subagents were written into it (1.0.x). Their turns are counted apart: it is not cut.
+    /// Whether the session contains subagents (1.0.x). Their turns are counted separately, so such a session is not
+    /// split.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
     /// Tasks at the beginning of the part.
     #[serde(skip_serializing_if = "Tasks::is_none")]
     pub tasks: Tasks,
-    /// Whether the part before it ends with a failure that may be cured in it.
+    /// Whether the previous part ends with a failure that may be cured in this part.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub after_failure: bool,
 }
 
-/// The record that a part begins with.
+/// The first record of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartBeginning {
-    /// Its line.
+    /// The uuid of the record's line.
     pub uuid: String,
-    /// Its number among the records of that line.
+    /// Index of the record among the records of that line.
     pub part: u32,
-    /// Bytes of the records before it.
+    /// Size in bytes of the records before this record.
     pub before: u64,
 }
 
@@ -65,7 +68,7 @@ impl Growth {
             self.cut = Some(PartBeginning { uuid, part: record.part, before: self.bytes });
         }
         let mut bytes = ByteCounter(0);
-        // A record is plain data: it can be written.
+        // Serialising a record cannot fail, because it is plain data.
         let _ = serde_json::to_writer(&mut bytes, record);
         self.bytes += bytes.0;
     }
@@ -75,8 +78,8 @@ impl Growth {
         self.cut.as_ref().is_some_and(|cut| self.bytes - cut.before >= part_bytes)
     }
 
-    /// Splits the part to be closed off the records, and leaves the open rest; `None` if the record at which it ends
-    /// was removed.
+    /// Removes the records of the full part from `records` and returns them; `None` if the first record of the next
+    /// part was removed.
     pub fn close(&mut self, records: &mut Vec<Record>) -> Option<Vec<Record>> {
         let cut = self.cut.take()?;
         let is_cut = |record: &Record| record.uuid == cut.uuid && record.part == cut.part;
@@ -90,14 +93,14 @@ impl Growth {
         Some(closed)
     }
 
-    /// Returns the header data of a part that is closed now: the state at its beginning.
+    /// Returns the state to store in the header of a part that is closed now, which is the state at its beginning.
     pub fn beginning(&self) -> Self {
         let Self { tasks, after_failure, .. } = self.clone();
         Self { tasks, after_failure, ..Self::default() }
     }
 }
 
-/// Returns whether a person, or a program in their place, makes a new request.
+/// Returns whether a record is a new request by a person, a program or another agent.
 fn opens(record: &Record) -> bool {
     match &record.what {
         RecordWhat::Prompt { text, by, .. } => {
@@ -107,7 +110,7 @@ fn opens(record: &Record) -> bool {
     }
 }
 
-/// Counts what is written.
+/// Writer that only counts the bytes.
 struct ByteCounter(u64);
 
 impl std::io::Write for ByteCounter {
@@ -121,10 +124,10 @@ impl std::io::Write for ByteCounter {
     }
 }
 
-/// Character between the name of a session and the number of a part.
+/// Separator between the name of a session and the number of a part.
 const MARK: char = '~';
 
-/// Highest part number whose name sorts after those of the parts before it.
+/// Maximum number of a part. Names with higher numbers would not be sorted in the order of the parts.
 pub const NUMBER_MAX: u32 = 99_999;
 
 /// Returns the name of the archive file of a part.
@@ -140,7 +143,7 @@ pub fn after(closed: &str) -> Vec<String> {
     }
 }
 
-/// Returns the session of an archive file, and the number of its part; 0 for the open one.
+/// Returns the session of an archive file, and the number of the part; 0 for the open part.
 pub fn of_name(name: &str) -> (&str, u32) {
     match name.rsplit_once(MARK) {
         Some((session, number)) => (session, number.parse().unwrap_or(0)),

@@ -1,12 +1,12 @@
-//! Prompts typed while Claude was busy. The same words can occur in a transcript up to three times: put into the queue,
-//! attached to a running turn, and as a prompt of their own.
+//! Prompts that were typed while Claude was busy. A transcript may contain such a prompt up to three times: when it was
+//! put into the queue, as an attachment of a running turn, and as a separate prompt.
 
 use super::record::{Record, RecordWhat};
 
-/// Maximum number of entries of the queue that are examined in one session.
+/// Maximum number of queue entries of one session that are examined.
 const QUEUED_MAX: usize = 2_000;
 
-/// Bytes at the beginning of a long prompt by which it is recognised.
+/// Number of bytes at the beginning of a long prompt that are compared.
 const HEAD_BYTES: usize = 80;
 
 /// A prompt that was put into the queue.
@@ -16,7 +16,8 @@ struct QueuedPrompt<'a> {
     taken_up: bool,
 }
 
-/// Returns the positions of the `Enqueue` records whose words occur in no other record and were not removed.
+/// Returns the positions of the `Enqueue` records whose words occur in no other record, and that were not removed from
+/// the queue.
 pub fn only_queued(records: &[&Record]) -> Vec<usize> {
     let mut queue: Vec<QueuedPrompt<'_>> = Vec::new();
     for (position, record) in records.iter().enumerate() {
@@ -43,12 +44,12 @@ pub fn only_queued(records: &[&Record]) -> Vec<usize> {
     queue.into_iter().map(|waiting| waiting.position).collect()
 }
 
-/// Returns whether a prompt is this queued one, or several with this one among them.
+/// Returns whether a prompt is this queued prompt, or consists of several including this one.
 fn holds(prompt: &str, queued: &str) -> bool {
     if queued.is_empty() {
         return false;
     }
-    // A long prompt may have another form at its end in the queue.
+    // In the queue, the end of a long prompt may differ.
     let head = queued.floor_char_boundary(HEAD_BYTES);
     if queued.len() > HEAD_BYTES && prompt.starts_with(&queued[..head]) {
         return true;

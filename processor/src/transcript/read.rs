@@ -17,29 +17,29 @@ use super::redact::Redact;
 use super::session::Session;
 use super::source::LineOutcome;
 
-/// Records kept of one session. A session of a month of work has some ten thousand.
+/// Maximum number of records of one session. A session of a month of work has about ten thousand.
 pub const RECORDS_MAX: usize = 500_000;
 
 /// Counts of lines and records that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Complete lines.
+    /// Number of complete lines.
     pub lines: u64,
-    /// Lines that were longer than the bound.
+    /// Number of lines that exceed the maximum length.
     pub too_long: u64,
-    /// Lines that could not be read, or only in part.
+    /// Number of lines that could not be read completely.
     pub damaged: u64,
-    /// Records beyond the bound.
+    /// Number of records above the maximum.
     pub dropped: u64,
 }
 
-/// Milliseconds that the clock of a session may be ahead of ours.
+/// Maximum number of milliseconds by which a record may be in the future.
 const AHEAD_MS_MAX: i64 = HOUR_MS;
 
-/// Times by which those of a transcript's records are judged.
+/// Times with which the times of records are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct FileTimes {
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
     /// Time of the last write to the transcript.
     pub modified: Timestamp,
@@ -50,23 +50,23 @@ pub struct SessionBuilder<'r> {
     redact: &'r dyn Redact,
     records: Vec<Record>,
     seen: HashSet<(u128, u32)>,
-    /// Records of parts that are closed.
+    /// Keys of the records in closed parts.
     closed: HashSet<(u128, u32)>,
     growth: Growth,
     part_bytes: u64,
-    /// Index of the last title of each rank among the records.
+    /// For each rank, the index of the last title with this rank.
     titles: HashMap<u8, usize>,
     counts: ReadCounts,
     line: Vec<Record>,
 }
 
 impl<'r> SessionBuilder<'r> {
-    /// Begins a session.
+    /// Creates a builder without records.
     pub fn new(redact: &'r dyn Redact) -> Self {
         Self::resume(Vec::new(), redact)
     }
 
-    /// Continues a session with these first records.
+    /// Creates a builder that continues a session with these records.
     pub fn resume(records: Vec<Record>, redact: &'r dyn Redact) -> Self {
         let mut builder = Self {
             redact,
@@ -89,7 +89,7 @@ impl<'r> SessionBuilder<'r> {
         self
     }
 
-    /// Continues with these records and no others, after a part was closed.
+    /// Replaces the records, after a part was closed.
     pub fn go_on(&mut self, records: Vec<Record>, growth: Growth) {
         self.seen = records.iter().map(key).collect();
         self.titles = records
@@ -100,17 +100,17 @@ impl<'r> SessionBuilder<'r> {
         (self.records, self.growth) = (records, growth);
     }
 
-    /// Marks the records of a closed part as seen: they are not read again.
+    /// Marks the records of a closed part as seen, so that they are not added again.
     pub fn know(&mut self, records: &[Record]) {
         self.closed.extend(records.iter().map(key));
     }
 
-    /// Returns the records so far, and the size of their part, and clears both.
+    /// Removes and returns the records so far, and the state of their part.
     pub fn take(&mut self) -> (Vec<Record>, Growth) {
         (std::mem::take(&mut self.records), std::mem::take(&mut self.growth))
     }
 
-    /// Adds one line.
+    /// Adds the records of one line.
     pub fn line(&mut self, line: &[u8]) {
         self.counts.lines += 1;
         let mut records = std::mem::take(&mut self.line);
@@ -123,7 +123,7 @@ impl<'r> SessionBuilder<'r> {
         self.line = records;
     }
 
-    /// Adds all complete lines of `reader`; returns their length in bytes.
+    /// Adds all complete lines of `reader`. Returns their length in bytes.
     pub fn read(&mut self, reader: impl BufRead) -> io::Result<u64> {
         let mut lines = super::lines(reader);
         while let Some(line) = lines.next_line()? {
@@ -132,7 +132,7 @@ impl<'r> SessionBuilder<'r> {
         Ok(lines.consumed)
     }
 
-    /// Adds complete lines until a part is to be closed; whether one is.
+    /// Adds complete lines until a part is full. Returns whether one is.
     pub fn read_part(&mut self, lines: &mut Lines<impl BufRead>) -> io::Result<bool> {
         while let Some(line) = lines.next_line()? {
             self.add(&line);
@@ -150,8 +150,8 @@ impl<'r> SessionBuilder<'r> {
         }
     }
 
-    /// Assigns plausible times to the records so far: a record without a time gets that of its neighbour, or the
-    /// file's, and no time is in the future.
+    /// Sets plausible times: a record without a time gets the time of a neighbour or of the file, and no time is in the
+    /// future.
     pub fn settle_times(&mut self, times: FileTimes) {
         let file = times.modified.min(times.now);
         let latest = Timestamp(times.now.0.saturating_add(AHEAD_MS_MAX));
@@ -187,7 +187,7 @@ impl<'r> SessionBuilder<'r> {
         self.records
     }
 
-    /// Returns the session so far, and the subagents that were written into its transcript.
+    /// Returns the session assembled from the records so far, and the subagents that were written into its transcript.
     pub fn sessions(&self, id: &str, agent: Option<&str>) -> Vec<Session> {
         assemble(id, agent, &self.records, &Assembly::ALONE)
     }
@@ -195,7 +195,7 @@ impl<'r> SessionBuilder<'r> {
     fn record(&mut self, record: Record) {
         let rank = rank_of_title(&record);
         match rank {
-            // Titles are written again and again; the last one counts.
+            // Titles are written repeatedly; the last one counts.
             Some(rank) => {
                 if let Some(&at) = self.titles.get(&rank) {
                     self.records[at] = record;
@@ -224,7 +224,8 @@ fn rank_of_title(record: &Record) -> Option<u8> {
     }
 }
 
-/// Returns the key by which two records are the same one: the uuid of the line, and which part of it.
+/// Returns the key of a record, which is equal for copies: the uuid of the line, and the index of the record in the
+/// line.
 fn key(record: &Record) -> (u128, u32) {
     (uuid_key(&record.uuid), record.part)
 }
@@ -237,7 +238,7 @@ pub fn uuid_key(uuid: &str) -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-/// Reads all transcripts below `folder`, each on its own. For tests and measurements; a sync uses the archive.
+/// Reads all transcripts below `folder`, each independently. It is for tests and measurements; a sync uses the archive.
 pub fn read_folder(folder: &Path, redact: &dyn Redact) -> io::Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {

@@ -1,29 +1,29 @@
-//! A record: the stored data of one line of a transcript. The archive consists of these.
+//! Records: the stored data of the lines of a transcript. The archive consists of records.
 
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::session::{Input, PromptBy};
 
-/// Record of a line, or of one content block of it. Its text is redacted.
+/// Record of a line of a transcript, or of one content block in a line. Its text is redacted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The line's uuid; for lines without one, a hash of the stored data.
+    /// The uuid of the line; for a line without one, a hash of the stored data.
     #[serde(rename = "u")]
     pub uuid: String,
-    /// Counts the records of one line.
+    /// Index of the record among the records of the line.
     #[serde(rename = "n", default, skip_serializing_if = "is_zero")]
     pub part: u32,
-    /// The uuid of the line it follows; empty at a root.
+    /// The uuid of the parent line; empty if there is no parent.
     #[serde(rename = "p", default, skip_serializing_if = "String::is_empty")]
     pub parent: String,
-    /// Its time; 0 if the line has none.
+    /// The time of the line; 0 if it has none.
     #[serde(rename = "t", default)]
     pub at: Timestamp,
-    /// Whether it belongs to a subagent that was written into the main transcript (1.0.x).
+    /// Whether the line belongs to a subagent that was written into the main transcript (1.0.x).
     #[serde(rename = "side", default, skip_serializing_if = "is_false")]
     pub side: bool,
-    /// Its content.
+    /// The content.
     #[serde(flatten)]
     pub what: RecordWhat,
 }
@@ -32,7 +32,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "k")]
 pub enum RecordWhat {
-    /// Without content; it links its child records to its parent.
+    /// No content. The record links its children to its parent.
     Link,
     /// A prompt.
     Prompt {
@@ -45,31 +45,31 @@ pub enum RecordWhat {
         text: String,
         /// Author of the prompt.
         by: PromptBy,
-        /// Number of images attached to it.
+        /// Number of images attached to the prompt.
         #[serde(default, skip_serializing_if = "is_zero")]
         images: u32,
     },
-    /// The user interrupted.
+    /// The user interrupted the turn.
     Interrupt,
-    /// Text of the assistant.
+    /// A text by the assistant.
     Text {
-        /// The API message that it is part of.
+        /// Id of the API message that contains the text.
         message: String,
         /// The text.
         text: String,
     },
-    /// The model's reasoning.
+    /// The model's thinking.
     Thinking {
-        /// The API message that it is part of.
+        /// Id of the API message that contains the thinking.
         message: String,
         /// The text.
         text: String,
     },
-    /// A call of a tool.
+    /// A tool call.
     Call {
-        /// The call.
+        /// Id of the call.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
         /// Input of the call.
         what: Input,
@@ -77,25 +77,25 @@ pub enum RecordWhat {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskChange>,
     },
-    /// A tool gave a result.
+    /// The result of a tool call.
     Result(Box<ToolResult>),
     /// A prompt typed while Claude was busy was added to the queue.
     Enqueue {
-        /// The prompt; empty if no person wrote it.
+        /// The text; empty if no person wrote the prompt.
         text: String,
     },
     /// The first prompt of the queue was removed for processing.
     Dequeue,
-    /// The queue was moved back into the prompt field.
+    /// All prompts of the queue were moved back into the prompt field.
     PopAll,
-    /// A queued prompt reached the model within a turn.
+    /// A queued prompt was sent to the model within a turn.
     Queued {
         /// The prompt.
         text: String,
     },
-    /// The conversation was compacted here.
+    /// A compaction of the conversation.
     Boundary {
-        /// The last record before it.
+        /// The uuid of the last record before the compaction.
         after: String,
     },
     /// The summary after a compaction.
@@ -112,9 +112,9 @@ pub enum RecordWhat {
     Title {
         /// The title.
         text: String,
-        /// How much it counts: the person's own beats a generated one.
+        /// Priority of the title. A title by a person has a higher priority than a generated one.
         rank: u8,
-        /// The record that it was written for, if it names one.
+        /// The uuid of the record for which the title was written; empty if there is none.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         leaf: String,
     },
@@ -124,24 +124,24 @@ pub enum RecordWhat {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolResult {
-    /// The call.
+    /// Id of the call.
     pub id: String,
-    /// Output for the model, cut in the middle.
+    /// Output for the model, truncated in the middle.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// Whether it failed.
+    /// Whether the call failed.
     #[serde(skip_serializing_if = "is_false")]
     pub failed: bool,
-    /// Whether the user refused it.
+    /// Whether the user rejected the call.
     #[serde(skip_serializing_if = "is_false")]
     pub denied: bool,
-    /// The user's words when refusing.
+    /// The user's words in the rejection.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub said: String,
-    /// Whether it was interrupted.
+    /// Whether the call was interrupted.
     #[serde(skip_serializing_if = "is_false")]
     pub interrupted: bool,
-    /// Lines added and removed.
+    /// Numbers of added and removed lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<(u32, u32)>,
     /// Questions and their answers.
@@ -150,7 +150,7 @@ pub struct ToolResult {
     /// The plan that was accepted, if the call does not contain it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plan: String,
-    /// The id of the task that was created.
+    /// The id of a task that the call created.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub task: String,
 }
@@ -159,18 +159,18 @@ pub struct ToolResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum TaskChange {
-    /// A task is added; the result contains its id.
+    /// Adds a task. The result contains its id.
     Create {
         /// The task's text.
         text: String,
     },
-    /// A task changes.
+    /// Changes a task.
     Update {
-        /// The task.
+        /// Id of the task.
         id: String,
-        /// Its new state, or empty.
+        /// The new state; empty if unchanged.
         state: String,
-        /// Its new text, or empty.
+        /// The new text; empty if unchanged.
         text: String,
     },
 }

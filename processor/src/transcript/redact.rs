@@ -1,19 +1,19 @@
-//! The interface for removing secrets from a transcript.
+//! Interface for removing secrets from a transcript.
 
 use std::borrow::Cow;
 
 use memory_store::redact::Given;
 
-/// Origin of a text in a transcript, for the values recognised in it.
+/// Origin of a text in a transcript. It determines the trust in secrets recognised in the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextOrigin {
     /// The user typed it.
     User,
-    /// It is a part of the tool call with this id, or of its result.
+    /// The text is a part of the tool call with this id, or of its result.
     Tool(String),
 }
 
-/// Removes secrets from text. All stored text of a transcript passes through this.
+/// Removes secrets from texts. It is applied to all stored text of a transcript.
 pub trait Redact: Sync {
     /// Returns the text without secrets.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
@@ -23,12 +23,12 @@ pub trait Redact: Sync {
         self.redact(text)
     }
 
-    /// Returns a redacted text without values that only look like a credential, for use in a session.
+    /// Returns a redacted text without values that only resemble a credential, for texts that a session receives.
     fn withhold<'a>(&self, text: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(text)
     }
 
-    /// Returns an answer without its secrets, which its question may reveal, and the values hidden because of it.
+    /// Returns an answer without its secrets, and the values that were hidden because of the question.
     fn redact_answer<'a>(
         &self,
         _question: &str,
@@ -38,7 +38,7 @@ pub trait Redact: Sync {
         (self.redact(answer), Vec::new())
     }
 
-    /// Removes secrets from texts that belong together, the title first.
+    /// Removes secrets from texts that belong together. The title is the first text.
     fn redact_together(&self, texts: &mut [&mut String]) {
         for text in texts {
             if let Cow::Owned(clean) = self.redact(text) {

@@ -1,5 +1,5 @@
-//! A session as we store it: the turns of one transcript, separated from machine text, with tool calls paired with
-//! their results. The archive contains it (redacted) and extraction reads it; a transcript is never read again for it.
+//! A session: the turns of one transcript, without machine text, with tool calls and their results. Sessions are
+//! assembled from records of the archive, and are the input of extraction.
 
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct Session {
     /// Claude Code's id of the session.
     pub id: String,
-    /// The subagent's id, when this is a subagent's transcript.
+    /// The subagent's id, if this is a subagent's transcript.
     pub agent: Option<String>,
-    /// Its title, the last one written.
+    /// The last title.
     pub title: Option<String>,
     /// The turns.
     pub turns: Vec<Turn>,
-    /// The last steps of the preceding part if that ends with a failure. They belong to that part's text.
+    /// The last steps of the previous part, if that part ends with a failure. They are not part of this session's text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Step>,
 }
@@ -25,21 +25,21 @@ pub struct Session {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Turn {
-    /// The record that opened it.
+    /// The uuid of the record of the prompt.
     pub uuid: String,
-    /// Time of its prompt.
+    /// Time of the prompt.
     pub at: Timestamp,
-    /// The working directory at its start, absolute, as recorded.
+    /// The working directory at the beginning of the turn, absolute, as recorded.
     pub cwd: String,
-    /// The git branch at its start; empty outside git.
+    /// The git branch at the beginning of the turn; empty outside git.
     pub branch: String,
-    /// The prompt that opened it.
+    /// The prompt.
     pub prompt: Prompt,
-    /// Its steps, in file order.
+    /// The steps, in file order.
     pub steps: Vec<Step>,
-    /// Whether the user interrupted it.
+    /// Whether the user interrupted the turn.
     pub interrupted: bool,
-    /// Whether the user rewound the session to before it: its result was unwanted.
+    /// Whether the user rewound the session to a point before this turn, which means that its result was unwanted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rewound: bool,
 }
@@ -50,9 +50,9 @@ pub struct Turn {
 pub struct Prompt {
     /// The text, without reminders and wrappers.
     pub text: String,
-    /// Its author.
+    /// Author of the prompt.
     pub by: PromptBy,
-    /// Number of images attached to it.
+    /// Number of images attached to the prompt.
     pub images: u32,
 }
 
@@ -63,41 +63,40 @@ pub enum PromptBy {
     /// The person at the keyboard.
     #[default]
     User,
-    /// A program through the SDK or `claude -p`: its words are instructions and never the user's wishes.
+    /// A program through the SDK or `claude -p`. Its words are instructions and never the user's wishes.
     Sdk,
-    /// Another agent: the lead of a team, or another session. As with a program, its words are never
-    /// the user's wishes.
+    /// Another agent: the lead of a team, or another session. Its words are never the user's wishes.
     Agent,
     /// A slash command that the person typed; the text is the command and its arguments.
     Command,
     /// Claude Code itself, a hook or a notification.
     Machine,
-    /// The summary after a compaction whose original turns are not in the archive.
+    /// The summary after a compaction, if the archive does not contain the summarised turns.
     Summary,
 }
 
-/// One thing that happened in a turn.
+/// An event in a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The transcript record.
+    /// The uuid of the transcript record.
     pub uuid: String,
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
     /// The event.
     #[serde(flatten)]
     pub what: StepKind,
 }
 
-/// Event of a step.
+/// Kind and data of an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "step")]
 pub enum StepKind {
-    /// Text of the assistant. The last one of a turn is its final message.
+    /// A text by the assistant. The last one of a turn is its final message.
     Text {
         /// The text.
         text: String,
     },
-    /// The model's reasoning, if the transcript contains it.
+    /// The model's thinking, if the transcript contains it.
     Thinking {
         /// The text.
         text: String,
@@ -117,21 +116,21 @@ pub enum StepKind {
 pub struct Call {
     /// The call's id (`toolu_...`).
     pub id: String,
-    /// The tool: `Bash`, `Edit`, `mcp__server__tool`, ...
+    /// Name of the tool: `Bash`, `Edit`, `mcp__server__tool`, ...
     pub tool: String,
-    /// The record of the result, if there is one.
+    /// The uuid of the record with the result, if there is one.
     pub result_uuid: Option<String>,
     /// Input of the call.
     pub input: Input,
-    /// Output for the model, cut in the middle if it is long.
+    /// Output for the model, truncated in the middle if it is long.
     pub output: String,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub failed: bool,
-    /// Whether the user refused it.
+    /// Whether the user rejected the call.
     pub denied: bool,
-    /// Whether it was interrupted.
+    /// Whether the call was interrupted.
     pub interrupted: bool,
-    /// Lines added and removed, of an edit.
+    /// Numbers of added and removed lines of an edit.
     pub changed: Option<(u32, u32)>,
 }
 
@@ -146,25 +145,25 @@ pub enum Input {
         /// The model's description of the command's purpose.
         description: String,
     },
-    /// A file was read.
+    /// Reading a file.
     Read {
-        /// The file, unchanged from the call.
+        /// The path, unchanged from the call.
         path: String,
     },
-    /// A file was edited or written.
+    /// Editing or writing a file.
     Edit {
-        /// The file, unchanged from the call.
+        /// The path, unchanged from the call.
         path: String,
-        /// The text that was replaced, cut; empty if the file was written whole.
+        /// The replaced text, truncated; empty if the whole file was written.
         old: String,
-        /// The new text, cut.
+        /// The new text, truncated.
         new: String,
     },
     /// A search for files or text.
     Search {
-        /// The pattern that was searched for.
+        /// The pattern.
         pattern: String,
-        /// Where.
+        /// The path in which to search.
         path: String,
     },
     /// Questions to the user, with the answers.
@@ -172,9 +171,9 @@ pub enum Input {
         /// Pairs of a question (with its options) and the answer.
         asked: Vec<(String, String)>,
     },
-    /// A plan presented to the user; accepted unless the call failed or was denied.
+    /// A plan presented to the user. It was accepted unless the call failed or was denied.
     Plan {
-        /// The plan, Markdown.
+        /// The plan in Markdown.
         plan: String,
     },
     /// The todo list after this call.
@@ -182,14 +181,14 @@ pub enum Input {
         /// The items.
         items: Vec<Todo>,
     },
-    /// A subagent was started; the output is its report.
+    /// Starting a subagent. The output of the call is its report.
     Agent {
-        /// Its type.
+        /// Type of the subagent.
         agent: String,
         /// The subagent's prompt.
         prompt: String,
     },
-    /// Anything else: the input as JSON, cut.
+    /// Any other call: its input as JSON, truncated.
     Other {
         /// The JSON.
         json: String,
@@ -203,7 +202,7 @@ pub enum Input {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Todo {
-    /// The task's text.
+    /// The text of the item.
     pub text: String,
     /// `pending`, `in_progress` or `completed`.
     pub state: String,

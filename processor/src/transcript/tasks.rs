@@ -1,5 +1,5 @@
-//! The list of tasks that `TaskCreate` and `TaskUpdate` keep: each call shows one change, the
-//! session shows the whole list after it, as `TodoWrite` did.
+//! The list of tasks of `TaskCreate` and `TaskUpdate`. Each of these calls contains one change; a session contains the
+//! whole list after the change, as with `TodoWrite`.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,12 @@ use super::cut;
 use super::record::{Record, RecordWhat, TaskChange};
 use super::session::Todo;
 
-/// Tasks, and bytes of the text of each, that are carried from one part of a session to the next.
+/// Maximum number of tasks, and maximum number of bytes of each text, that are passed from one part of a session to the
+/// next.
 const CARRIED_MAX: usize = 64;
 const CARRIED_BYTES_MAX: usize = 256;
 
-/// The list, in the order of creation.
+/// The tasks in the order of creation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tasks {
@@ -22,22 +23,22 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// No tasks.
+    /// The empty list.
     pub const NONE: Self = Self { tasks: Vec::new(), created: 0 };
 
-    /// Returns whether no task was ever created.
+    /// Returns whether no task was created so far.
     pub fn is_none(&self) -> bool {
         self.created == 0 && self.tasks.is_empty()
     }
 
-    /// Returns the list that the next part of a session begins with, after the records of this one.
+    /// Returns the list at the beginning of the next part of a session, which follows these records.
     pub fn after(&self, records: &[Record]) -> Self {
         let mut list = self.clone();
         let mut changes: HashMap<&str, &TaskChange> = HashMap::new();
         for record in records.iter().filter(|record| !record.side) {
             match &record.what {
                 RecordWhat::Call { id, task: Some(task), .. } => drop(changes.insert(id, task)),
-                // Of several results of a call the first counts.
+                // If a call has several results, the first one counts.
                 RecordWhat::Result(result) => {
                     let change = changes.remove(result.id.as_str());
                     let change = change.filter(|_| !result.failed && !result.denied);
@@ -46,7 +47,7 @@ impl Tasks {
                 _ => {}
             }
         }
-        // Older tasks are no longer useful.
+        // The oldest tasks are dropped, because they are the least useful.
         list.tasks.drain(..list.tasks.len().saturating_sub(CARRIED_MAX));
         for (_, todo) in &mut list.tasks {
             todo.text = cut::middle(&todo.text, CARRIED_BYTES_MAX).into_owned();
@@ -55,7 +56,7 @@ impl Tasks {
         list
     }
 
-    /// Applies a change; `id` is the result's name of a new task.
+    /// Applies a change. `id` is the id of a new task in the result; if it is empty, the task's number is used.
     pub fn apply(&mut self, change: &TaskChange, id: &str) {
         match change {
             TaskChange::Create { text } => {

@@ -1,5 +1,5 @@
-//! Auditing: searches for secrets in all data stored about a project. Reports file, line and rule, never the text.
-//! Files can be cleaned. Git's history is not read.
+//! Auditing: searches for secrets in all data stored about a project. The report contains file, line and rule, but
+//! never the secret. Files can be cleaned. Git's history is not read.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::sync::{SyncOptions, prepare, sync_locked};
 
 pub use crate::secrets::search::{AuditReport, FoundSecret};
 
-/// Searches everything; with `fix` it cleans files first. `None` if a sync is running.
+/// Searches all stored data. With `fix`, cleans the files first. Returns `None` if a sync is running.
 pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>> {
     let home = options.dirs.project(options.tree.project);
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
@@ -46,7 +46,7 @@ fn look(
 ) -> Result<()> {
     let home = options.dirs.project(options.tree.project);
     let private = audit.private;
-    // In numbers any pattern may occur by chance.
+    // The folder of vectors is excluded, because in numbers any pattern may occur by chance.
     audit.folder(&home.folder, private, Some(&home.vectors), is_memory);
     audit.folder(&options.dirs.user_dir().folder, private, None, is_memory);
     audit.folder(&options.dirs.user_state().folder, private, None, is_memory);
@@ -64,7 +64,7 @@ fn look(
     Ok(())
 }
 
-/// Returns whether a file has the name of a memory's.
+/// Returns whether a file has the extension of memory files.
 fn is_memory(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == EXTENSION)
 }

@@ -1,4 +1,4 @@
-//! Disposable state that grew old: hooks write it and never delete.
+//! Removes old temporary data that hooks write and never delete.
 
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use memory_store::time::DAY_MS;
 
 use crate::private_files::modified_ns;
 
-/// Days after its last use for which the record of a session's injections is kept.
+/// Number of days after its last use for which the record of a session's injections is kept.
 const SESSION_DAYS: i64 = 30;
-/// Days that receipts are kept.
+/// Number of days for which receipts are kept.
 const RECEIPT_DAYS: i64 = 90;
-/// Days for which a person's edit is kept if it could not be applied.
+/// Number of days for which a person's edit is kept if it could not be applied.
 const EDIT_DAYS: i64 = 30;
 
-/// Removes old files in the state of one working tree, and refills files that hooks use up. After a failure the next
-/// run tries again.
+/// Removes old files in the state of one working tree, and creates spare files for hooks. Errors are ignored, because
+/// the next run tries again.
 pub fn sweep(state: &TreeDir, now: Timestamp) {
     remove_old(&state.sessions, now, SESSION_DAYS);
     if let Some(receipts) = state.receipts("any").parent() {
         remove_old(receipts, now, RECEIPT_DAYS);
     }
     sweep_edits(state, now);
-    // Hooks do without.
+    // Hooks also work without spare files.
     let _ = file_pool::refill(&state.sessions);
     for log in [&state.log, &state.hook_log] {
         let _ = crate::log::rotate(log);
@@ -34,18 +34,19 @@ pub fn sweep(state: &TreeDir, now: Timestamp) {
 
 /// Removes copies of memories that were edited long ago and not applied.
 pub fn sweep_edits(state: &TreeDir, now: Timestamp) {
-    // It may be the only edit: the other files here determine the time.
+    // The edit may be the only one in its folder, so the newest file in the state folder determines the time.
     let last = fs::metadata(&state.folder).map(|metadata| newest(&state.folder, &metadata));
     remove_older(&state.edits, now.0.min(last.unwrap_or(now.0)), EDIT_DAYS);
 }
 
-/// Removes entries not modified for `days` before the newest entry: a clock that is far ahead makes nothing old.
+/// Removes entries that were not modified within `days` before the newest entry. The current time is not used if it is
+/// later, because a wrong clock must not make entries old.
 fn remove_old(folder: &Path, now: Timestamp, days: i64) {
     let last = entries(folder).map(|(_, _, touched)| touched).max();
     remove_older(folder, last.map_or(now.0, |last| now.0.min(last)), days);
 }
 
-/// Removes entries not modified for `days` before a time, in milliseconds since 1970.
+/// Removes entries that were not modified within `days` before a time in milliseconds since 1970.
 fn remove_older(folder: &Path, now_ms: i64, days: i64) {
     for (path, is_dir, touched) in entries(folder).collect::<Vec<_>>() {
         if now_ms.saturating_sub(touched) <= days * DAY_MS {
@@ -55,7 +56,8 @@ fn remove_older(folder: &Path, now_ms: i64, days: i64) {
     }
 }
 
-/// Returns the entries of a folder: the path, whether it is a folder, and the time of its last change.
+/// Returns the entries of a folder, each with its path, whether it is a folder, and the time of its last change in
+/// milliseconds.
 fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_spare = |entry: &DirEntry| {
@@ -67,7 +69,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
     })
 }
 
-/// Returns the time of the last change of a file, or of any file of a folder, in milliseconds since 1970.
+/// Returns the time of the last change of a file, or of a folder or any file in it, in milliseconds since 1970.
 fn newest(path: &Path, metadata: &fs::Metadata) -> i64 {
     let inside = fs::read_dir(path).into_iter().flatten().flatten();
     let times =

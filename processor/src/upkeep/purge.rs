@@ -1,7 +1,7 @@
 //! Purging: a person removes turns permanently. They are removed from the archive, from the data mined from them, from
-//! the index and the receipts. Memories without other evidence are removed; memories that the person changed or wrote
-//! lose their evidence. Purged turns are not read again, even if their transcript still exists, and a scan verifies
-//! that nothing is left.
+//! the index and from the receipts. Memories without other evidence are removed; memories that a person changed or
+//! wrote are kept without their evidence. Purged turns are not read again, even if their transcript still exists. A
+//! scan verifies that no purged text remains.
 
 mod memories;
 
@@ -38,81 +38,82 @@ use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::tasks::Tasks;
 use memories::MemoriesBefore;
 
-/// Sessions to purge.
+/// Selection of sessions to purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PurgeTarget {
-    /// A session with its subagents, by its id or the beginning of it.
+    /// A session with its subagents, by the id or its beginning.
     Session(String),
-    /// Everything before a time.
+    /// All turns before a time.
     Before(Timestamp),
-    /// Everything of the project.
+    /// All turns of the project.
     Project,
 }
 
 /// Report of a purge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PurgeReport {
-    /// Removed archived sessions.
+    /// Number of removed archived sessions.
     pub sessions: usize,
-    /// Removed records, including those in copies in other sessions.
+    /// Number of removed records, including copies in other sessions.
     pub records: usize,
-    /// Removed receipts.
+    /// Number of removed receipts.
     pub receipts: usize,
-    /// Files scanned afterwards.
+    /// Number of files that were scanned afterwards.
     pub scanned: usize,
-    /// Memories that are gone because nothing else says them.
+    /// Memories that were removed because no other evidence supports them.
     pub forgotten: Vec<PurgedMemory>,
-    /// Memories that were learned from what stays, in place of those or anew.
+    /// Memories that were learned from the remaining turns, as replacements or newly.
     pub learned: Vec<PurgedMemory>,
-    /// Memories that a person or a model wrote or changed, which stay without their evidence.
+    /// Memories that a person or a model wrote or changed. They are kept without their evidence.
     pub stripped: Vec<PurgedMemory>,
-    /// Memories that somebody wrote or changed and that still say some of this or an earlier purge word for word.
+    /// Memories written or changed by a person or a model that still contain text of this or an earlier purge word for
+    /// word.
     pub say: Vec<PurgedMemory>,
-    /// Pieces of text that were looked for; none when nothing was archived.
+    /// Number of pieces of text that were searched; 0 if nothing was archived.
     pub sought: usize,
-    /// Why memories could not be changed; their files are among those that are `left`.
+    /// Reasons why memories could not be changed. Their files are in `left`.
     pub refused: Vec<String>,
-    /// Files in which a piece was still found; must be empty.
+    /// Files in which a purged piece of text was found. It must be empty.
     pub left: Vec<PathBuf>,
     /// Report of the sync afterwards.
     pub sync: SyncReport,
 }
 
-/// A memory as shown to the user.
+/// A memory in the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PurgedMemory {
-    /// Its id.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// Its file.
+    /// Path of the memory's file.
     pub path: PathBuf,
 }
 
-/// Effect that a purge would have.
+/// Effects that a purge would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PurgePreview {
-    /// Sessions that would lose turns, by their whole ids.
+    /// Full ids of the sessions that would lose turns.
     pub sessions: BTreeSet<String>,
-    /// Memories learned from the removed turns. Those that other sessions support are learned again.
+    /// Number of memories learned from the turns to remove. Those that other sessions support would be learned again.
     pub learned: usize,
-    /// Memories that would stay without their evidence.
+    /// Number of memories that would be kept without their evidence.
     pub stripped: usize,
 }
 
-/// Why no session could be purged.
+/// Reason why no session could be purged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unclear {
-    /// No session has such an id.
+    /// No session has an id with this beginning.
     #[error("no archived session begins with {0}")]
     None(String),
-    /// More than one has.
+    /// Several sessions have an id with this beginning.
     #[error("{1} sessions begin with {0}")]
     Several(String, usize),
 }
 
 impl Unclear {
-    /// Returns a remedy, in a sentence.
+    /// Returns the remedy as sentences.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::None(_) => {
@@ -129,17 +130,18 @@ impl Unclear {
 #[error("nothing was purged")]
 pub struct NothingPurged;
 
-/// Minimum length of a piece of purged text that the scan searches for.
+/// Minimum number of bytes of a piece of purged text for the scan.
 const PROBE_BYTES_MIN: usize = 24;
-/// Maximum number of pieces that are searched for.
+/// Maximum number of pieces for the scan.
 const PROBES_MAX: usize = 2_000;
 
-/// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
+/// Purges turns, publishes the remaining data, and scans the files for purged text. Returns `None` if another sync has
+/// the lock, as with a sync.
 pub fn purge(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
     let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else { return Ok(None) };
     let prepared = prepare(options, &lock)?;
-    // A refusal must happen before anything is removed.
+    // A store that cannot be written must be detected before anything is removed.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
     let mut purge = PurgeRun::begin(home)?;
@@ -152,10 +154,10 @@ pub fn purge(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<Option<Pur
     Ok(Some(purge.report))
 }
 
-/// Dry run: reports what would be purged.
+/// Returns the effects that a purge would have, without changing anything.
 ///
 /// # Errors
-/// With [`Unclear`] when no single session is meant.
+/// With [`Unclear`] if the id does not identify exactly one session.
 pub fn preview(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<PurgePreview> {
     let mut purge = PurgeRun::begin(options.dirs.project(options.tree.project))?;
     if let Some(why) = purge.archive.unlisted_packs().into_iter().next() {
@@ -172,11 +174,11 @@ struct PurgeRun {
     expired: Expired,
     purged: Purged,
     report: PurgeReport,
-    /// Text that must no longer occur.
+    /// Pieces of purged text for which the scan searches.
     probes: BTreeSet<Vec<u8>>,
-    /// Removed sessions.
+    /// Ids of the purged sessions.
     gone: BTreeSet<String>,
-    /// Memories that would have been learned from the removed turns.
+    /// Ids of memories that would be learned from the removed turns.
     ids: BTreeSet<MemoryId>,
 }
 
@@ -194,7 +196,7 @@ impl PurgeRun {
         })
     }
 
-    /// Notes what is to go.
+    /// Selects the sessions and records to purge.
     fn choose(
         &mut self,
         entries: &[ArchiveEntry],
@@ -228,9 +230,9 @@ impl PurgeRun {
         let entries = self.archive.entries()?;
         self.choose(&entries, options, what)?;
         self.unpack_losing(&entries).context(NothingPurged)?;
-        // The list of purged things is written first: a purge that is cut short stays cut off.
+        // The list of purged sessions is written first, so that an interrupted purge stays in effect.
         self.purged.write(&self.home)?;
-        // The flag that the index must be rebuilt from the archive is set first as well.
+        // The state that all turns must be indexed again is also written before anything is removed.
         let mut state = State::read(&self.home);
         state.published.clear();
         state.all_turns = true;
@@ -239,7 +241,7 @@ impl PurgeRun {
         self.rewrite_sessions(&entries)?;
         self.drop_expired(what)?;
         self.drop_disposable(options, what)?;
-        // A vector reveals the approximate meaning of its text without naming the text.
+        // Vectors are removed, because a vector reveals the approximate meaning of its text.
         for folder in [self.home.llm.clone(), self.home.vectors.clone()] {
             unless_gone(fs::remove_dir_all(&folder))
                 .with_context(|| folder.display().to_string())?;
@@ -267,7 +269,7 @@ impl PurgeRun {
         if ids.len() > 1 && !ids.contains(id) {
             return Err(Unclear::Several(id.to_owned(), ids.len()).into());
         }
-        // An interrupted purge is continued.
+        // The id may be of an interrupted purge, which is continued.
         let session = if ids.contains(id) || self.purged.has_session(id) {
             id.to_owned()
         } else {
@@ -283,7 +285,7 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Returns the sessions that lose turns, those that are known by id alone included.
+    /// Returns the sessions that lose turns, including sessions of which only the id is known.
     fn losing(&self, entries: &[ArchiveEntry]) -> Result<BTreeSet<String>> {
         let mut losing = self.gone.clone();
         for entry in entries {
@@ -297,8 +299,8 @@ impl PurgeRun {
         Ok(losing)
     }
 
-    /// Takes the packs apart whose sessions lose turns, with the parts of these. On a full disk that fails before
-    /// anything is gone.
+    /// Unpacks the packs with sessions that lose turns, and with other parts of these sessions. If the disk is full,
+    /// this fails before anything is removed.
     fn unpack_losing(&self, entries: &[ArchiveEntry]) -> Result<()> {
         let is_packed = |entry: &&ArchiveEntry| entry.path != self.archive.path(&entry.name);
         let packed: Vec<&ArchiveEntry> = entries.iter().filter(is_packed).collect();
@@ -317,7 +319,7 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Remembers a session and its records as purged, so that the copies in forks go too.
+    /// Marks a session and its records as purged, so that copies in forks are removed as well.
     fn note_session(&mut self, entry: &ArchiveEntry) -> Result<()> {
         let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
         self.purged.sessions.insert(hash(&file.header.session));
@@ -327,7 +329,7 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Removes what is purged from the archive, session by session.
+    /// Removes purged records from the archive, session by session.
     fn rewrite_sessions(&mut self, entries: &[ArchiveEntry]) -> Result<()> {
         let mut sessions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for entry in entries {
@@ -348,10 +350,10 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Removes purged records from the parts of a session. If a part loses records, the data that parts received from
-    /// earlier ones is removed as well, because its turn is not recorded. A cure may have been learned with the failure
-    /// at the end of the part before it. All of that is removed before the records by which an interrupted purge
-    /// recognises the session.
+    /// Removes purged records from the parts of a session. If a part loses records, the data that later parts received
+    /// from it are removed as well, because the turn of such data is not recorded. This includes a cure, which may be
+    /// for a failure at the end of the previous part. These data are removed before the records by which an interrupted
+    /// purge recognises the session.
     fn rewrite_parts(&mut self, names: &[&str]) -> Result<()> {
         let (mut losing, mut carrying) = (Vec::new(), Vec::new());
         for name in names {
@@ -384,7 +386,7 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Removes purged records from one archive file, or the file.
+    /// Removes purged records from one archive file, or removes the file if no record remains.
     fn rewrite(&mut self, name: &str, file: SessionFile) -> Result<()> {
         let mut records = file.records.clone();
         self.purged.screen(&file.header.session, &mut records);
@@ -407,7 +409,7 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Records the lines of removed text that do not occur in the remaining records.
+    /// Adds lines of removed prompts to the pieces for the scan, if their records are completely removed.
     fn probe(&mut self, before: &[Record], after: &[Record]) {
         let stays: HashMap<&str, ()> =
             after.iter().map(|record| (record.uuid.as_str(), ())).collect();
@@ -418,15 +420,15 @@ impl PurgeRun {
                 | RecordWhat::Thinking { text, .. } = &record.what
                 && let Some(line) = text.lines().find(|line| line.len() >= PROBE_BYTES_MIN)
             {
-                // In JSON files the text is escaped.
+                // JSON files contain the text in escaped form.
                 self.probes.insert(escaped(line));
                 self.probes.insert(line.as_bytes().to_vec());
             }
         }
     }
 
-    /// Records the texts learned from a session; [`Self::spare_remaining`] removes those still learned from other
-    /// sessions.
+    /// Adds texts learned from a session to the pieces for the scan. [`Self::spare_remaining`] removes those that are
+    /// still learned from other sessions.
     fn probe_drafts(&mut self, name: &str) {
         for draft in mining::drafts(&self.home, name) {
             for text in [&draft.title, &draft.quote] {
@@ -438,8 +440,8 @@ impl PurgeRun {
         }
     }
 
-    /// Removes the probes that occur in the remaining archive or in data learned from it: those may remain. Session by
-    /// session, because an archive may be larger than memory.
+    /// Removes pieces that also occur in the remaining archive or in data learned from it, because these may remain.
+    /// Sessions are read one at a time, because an archive may be larger than the memory.
     fn spare_remaining(&mut self) -> Result<()> {
         let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
         let automaton = automaton(&probes)?;
@@ -487,7 +489,7 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Removes receipts, and the texts that sessions were given: any of them may tell of what is purged.
+    /// Removes receipts and the texts that sessions received, because any of them may contain purged text.
     fn drop_disposable(&mut self, options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<()> {
         let commands = options.dirs.project(options.tree.project).commands;
         unless_gone(fs::remove_file(&commands)).with_context(|| commands.display().to_string())?;
@@ -499,7 +501,7 @@ impl PurgeRun {
                 let removed = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
                 unless_gone(removed).with_context(|| path.display().to_string())?;
             }
-            // A report covers all sessions and is quickly regenerated.
+            // A report covers all sessions, and is quickly created again.
             for file in [state.handoff.clone(), state.report.clone()] {
                 unless_gone(fs::remove_file(&file)).with_context(|| file.display().to_string())?;
             }
@@ -538,8 +540,8 @@ impl PurgeRun {
         }
     }
 
-    /// Removes what was put aside because it could not be read: nobody can tell what is in it. A pack that was put aside
-    /// may hold what is left of other sessions: it goes with the project alone, and is told otherwise.
+    /// Removes damaged files that were kept aside, because their content cannot be checked. A pack that was kept aside
+    /// may also contain other sessions. It is removed only if the whole project is purged, and otherwise reported.
     fn drop_damaged(&mut self, what: &PurgeTarget) {
         let packs = self.archive.packs_aside();
         match what {
@@ -548,7 +550,7 @@ impl PurgeRun {
         }
         for entry in fs::read_dir(self.archive.folder()).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "damaged") {
-                // The scan reports the remaining files.
+                // If a file cannot be removed, the scan reports it.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -573,7 +575,7 @@ impl PurgeRun {
         state.write(&self.home)
     }
 
-    /// Scans all of our files for purged text.
+    /// Scans all of this program's files about the project for purged text.
     fn scan(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
         let mut folders = vec![self.home.folder.clone()];
         for tree in trees::present(dirs, tree) {
@@ -588,7 +590,7 @@ impl PurgeRun {
             let edits = TreeDir::at(folder.clone()).edits;
             for file in files::files(&folder) {
                 let file = file?;
-                // A pack that was set aside cannot be scanned.
+                // A pack that was kept aside cannot be scanned.
                 if self.report.left.contains(&file) {
                     continue;
                 }
@@ -602,7 +604,7 @@ impl PurgeRun {
                 if !automaton.is_match(&bytes) {
                     continue;
                 }
-                // A copy that could not be applied after an edit.
+                // The file is a copy of an edit that could not be applied.
                 if file.starts_with(&edits) {
                     unless_gone(fs::remove_file(&file))
                         .with_context(|| file.display().to_string())?;
@@ -615,7 +617,7 @@ impl PurgeRun {
     }
 }
 
-/// Accepts a file that was not there as removed.
+/// Treats a missing file as removed.
 fn unless_gone(removed: std::io::Result<()>) -> std::io::Result<()> {
     removed.or_else(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Ok(()),
@@ -627,7 +629,7 @@ fn automaton(probes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<AhoCo
     AhoCorasick::new(probes).context("the scan cannot be prepared")
 }
 
-/// Marks the pieces of text that occur; returns whether any does.
+/// Marks the pieces that occur in a text. Returns whether any occurs.
 fn mark(automaton: &AhoCorasick, text: &[u8], occur: &mut [bool]) -> bool {
     let mut any = false;
     for found in automaton.find_overlapping_iter(text) {

@@ -1,4 +1,4 @@
-//! How long turns are kept, and how much space they may take.
+//! Limits for the age of turns and the size of the archive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ use crate::state::SessionState;
 /// Maximum number of days by which the clock may be ahead of the newest item.
 const AHEAD_DAYS_MAX: i64 = 30;
 
-/// Returns the time for decisions on age: the clock's, but at most a month after the `newest` item. A clock that was
-/// set wrong must not empty the archive.
+/// Returns the current time for decisions about age, but at most a month after the `newest` item, because a wrong clock
+/// must not empty the archive.
 pub fn believed(clock: Timestamp, newest: Option<Timestamp>) -> Timestamp {
     newest.map_or(clock, |newest| {
         clock.min(Timestamp(newest.0.saturating_add(AHEAD_DAYS_MAX * DAY_MS)))
@@ -30,16 +30,16 @@ pub fn believed(clock: Timestamp, newest: Option<Timestamp>) -> Timestamp {
 /// The limits in effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Sessions whose last record is older are removed.
+    /// Sessions whose last record is before this time are removed.
     pub oldest: Timestamp,
-    /// Sessions whose last record is older than this are not removed for their age.
+    /// Sessions whose last record is before this time are not removed because of their age.
     pub kept_until: Timestamp,
-    /// Maximum size of the archive.
+    /// Maximum size of the archive in bytes.
     pub bytes_max: u64,
 }
 
 impl Limits {
-    /// Uses our own setting, or the one in Claude Code's settings if that is shorter.
+    /// Returns the limits from the program's settings, or from Claude Code's settings if these have a shorter period.
     pub fn of(settings: &Settings, dirs: &UserDirs, now: Timestamp) -> Self {
         Self {
             oldest: Age::of(settings, dirs).limit(now),
@@ -48,9 +48,9 @@ impl Limits {
         }
     }
 
-    /// Returns whether a session that was last active at `last` is removed for its age.
+    /// Returns whether a session that was last active at `last` is removed because of its age.
     fn is_too_old(&self, last: Timestamp) -> bool {
-        // A session without any time has just begun.
+        // A session without a time has just begun.
         last != Timestamp::default() && last < self.oldest && last >= self.kept_until
     }
 
@@ -77,11 +77,11 @@ impl Limits {
     }
 }
 
-/// Age up to which turns are kept.
+/// Maximum age of turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct Age {
     days: i64,
-    /// Name of the setting that limits the age.
+    /// Name of the setting with the maximum age.
     setting: &'static str,
 }
 
@@ -98,22 +98,22 @@ impl Age {
     }
 }
 
-/// Sessions of a project that are older than the limit before any of their turns is archived. Unless they are kept, the
-/// sync that reads them removes their turns.
+/// Sessions that already exceed the maximum age when a project is set up. Unless they are kept, the sync that reads
+/// them removes their turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OldSessions {
     /// Number of sessions.
     pub count: usize,
-    /// The limit in days.
+    /// The maximum age in days.
     pub days: i64,
-    /// Name of the setting that contains the limit.
+    /// Name of the setting with the maximum age.
     pub setting: &'static str,
-    /// Time before which the sessions ended.
+    /// The sessions ended before this time.
     pub before: Timestamp,
 }
 
 impl OldSessions {
-    /// Finds such sessions among `transcripts`; `None` if there are none, or if they are kept already.
+    /// Finds such sessions among `transcripts`; `None` if there are none, or if the user has decided to keep them.
     ///
     /// # Errors
     /// If the project's record cannot be read.
@@ -135,7 +135,7 @@ impl OldSessions {
                 && !known.contains(&archive::name_of(&transcript.name))
                 && limits.is_too_old(last_active(transcript))
         };
-        // Copies of a transcript are one session.
+        // Copies of a transcript count as one session.
         let old = transcripts.iter().filter(is_old).map(|transcript| &transcript.name.session);
         let count = old.collect::<BTreeSet<_>>().len();
         let old = Self { count, days, setting, before: limits.oldest };
@@ -143,7 +143,7 @@ impl OldSessions {
     }
 }
 
-/// Returns `cleanupPeriodDays`, if the user set it.
+/// Returns `cleanupPeriodDays` from Claude Code's settings; `None` if it is not set.
 fn claude_days(dirs: &UserDirs) -> Option<i64> {
     let settings: serde_json::Value = read_json(&dirs.claude.join("settings.json"))?;
     settings.get("cleanupPeriodDays")?.as_i64().filter(|days| *days > 0)
@@ -179,7 +179,7 @@ mod tests {
         check(0, 25, &["b"]);
         check(0, 10, &["b", "c"]);
         check(1_000, 30, &["b", "c", "a"]);
-        // Kept sessions are removed only for the size of the archive.
+        // Sessions that the user decided to keep are removed only because of the archive's size.
         let kept = Limits { oldest: Timestamp(1_000), kept_until: Timestamp(250), bytes_max: 30 };
         assert_eq!(kept.expired(&entries, &sessions), ["a"]);
         assert_eq!(Limits { bytes_max: 10, ..kept }.expired(&entries, &sessions), ["b", "c", "a"]);

@@ -1,4 +1,4 @@
-//! Length of each transcript at the last scan, and the projects of its new records.
+//! Marks: the length of each transcript at the last scan. They are used to find the projects of new records.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata};
@@ -11,12 +11,12 @@ use memory_store::layout::{Tree, UserDirs};
 use crate::collect::discover;
 use crate::private_files::modified_ns;
 
-/// Maximum number of new bytes, at the end, that are searched for working directories.
+/// Maximum number of bytes at the end of the new part that are searched for working directories.
 const NEW_BYTES_MAX: u64 = 1 << 20;
-/// Number of bytes of a transcript's beginning that are searched if there are none.
+/// Number of bytes at the beginning of a transcript that are searched if the new part contains no working directory.
 const HEAD_BYTES_MAX: u64 = 128 << 10;
 
-/// Marks of transcripts: a few numbers for each, and no path.
+/// Marks of transcripts. A mark consists of a few numbers; the key is a hash of the path.
 #[derive(Debug, Default)]
 pub struct TranscriptMarks(HashMap<u64, TranscriptMark>);
 
@@ -27,7 +27,7 @@ struct TranscriptMark {
 }
 
 impl TranscriptMarks {
-    /// Remembers all transcripts as they are.
+    /// Sets the marks of all transcripts to their current state.
     pub fn note_all(&mut self, folder: &Path) {
         let found = discover::transcripts_in(folder).unwrap_or_default();
         self.0 = found
@@ -41,7 +41,7 @@ impl TranscriptMarks {
             .collect();
     }
 
-    /// Scans all transcripts; returns the projects of those that changed.
+    /// Scans all transcripts. Returns the projects of those that changed.
     pub fn rescan(&mut self, dirs: &UserDirs, folder: &Path) -> BTreeSet<ProjectId> {
         let before = std::mem::take(&mut self.0);
         let found = discover::transcripts_in(folder).unwrap_or_default();
@@ -58,7 +58,7 @@ impl TranscriptMarks {
         projects
     }
 
-    /// Scans some of them; returns the projects of those that changed.
+    /// Examines these transcripts. Returns the projects of those that changed.
     pub fn look_at(&mut self, dirs: &UserDirs, paths: &BTreeSet<PathBuf>) -> BTreeSet<ProjectId> {
         let mut projects = BTreeSet::new();
         for path in paths {
@@ -83,13 +83,13 @@ fn key(path: &Path) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Returns the trusted projects in which the records after `from` were written.
+/// Returns the trusted projects of the records after byte `from`.
 fn projects_of(dirs: &UserDirs, path: &Path, from: u64) -> BTreeSet<ProjectId> {
     let cwds = match new_cwds(path, from) {
         Ok(cwds) if cwds.is_empty() => cwds_in(path, 0, HEAD_BYTES_MAX),
         cwds => cwds,
     };
-    // A transcript that vanished or is unreadable now is read when it changes again.
+    // A transcript that is missing or unreadable now is examined when it changes again.
     let cwds = cwds.unwrap_or_default();
     let project = |cwd: &String| {
         let cwd = Path::new(cwd);
@@ -100,7 +100,7 @@ fn projects_of(dirs: &UserDirs, path: &Path, from: u64) -> BTreeSet<ProjectId> {
 
 fn new_cwds(path: &Path, from: u64) -> io::Result<BTreeSet<String>> {
     let len = path.metadata()?.len();
-    // A shorter one is another file.
+    // A shorter file is a different file, so it is read from the beginning.
     let from = if from > len { 0 } else { from };
     cwds_in(path, from.max(len.saturating_sub(NEW_BYTES_MAX)), NEW_BYTES_MAX)
 }

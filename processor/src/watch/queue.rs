@@ -1,5 +1,5 @@
-//! Decides when a project is due: after its transcripts were quiet for a moment, with a minimum interval, and once more
-//! when its sessions have been quiet for so long that they count as ended.
+//! Decides when a sync of a project is due: after its transcripts were quiet for a moment, with a minimum interval, and
+//! again when its sessions have been quiet for so long that they count as ended.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,10 +8,10 @@ use memory_store::ProjectId;
 
 use super::Pace;
 
-/// Multiple of the usual gap for which a project waits after a failed sync.
+/// Factor by which the interval after a failed sync is longer.
 const FAILED_GAPS: u32 = 15;
 
-/// The projects that wait.
+/// The projects that wait for a sync.
 #[derive(Debug)]
 pub struct Queue {
     pace: Pace,
@@ -20,14 +20,14 @@ pub struct Queue {
 
 #[derive(Debug, Default)]
 struct WaitingProject {
-    /// Times of the first and the last growth of its transcripts since the last sync.
+    /// Times of the first and the last growth of the project's transcripts since the last sync.
     grew: Option<(Instant, Instant)>,
     not_before: Option<Instant>,
     settles_at: Option<Instant>,
 }
 
 impl Queue {
-    /// Makes an empty one.
+    /// Creates an empty queue.
     pub const fn new(pace: Pace) -> Self {
         Self { pace, projects: BTreeMap::new() }
     }
@@ -45,7 +45,7 @@ impl Queue {
         self.projects.values().filter_map(|waiting| waiting.due_at(&self.pace)).min()
     }
 
-    /// Removes and returns the project that has been due for longest.
+    /// Removes and returns the project that has been due for the longest time.
     pub fn take(&mut self, now: Instant) -> Option<ProjectId> {
         let due = |waiting: &WaitingProject| waiting.due_at(&self.pace).filter(|at| *at <= now);
         let (_, project) = self
@@ -70,7 +70,7 @@ impl Queue {
         }
     }
 
-    /// Postpones a project that was taken.
+    /// Postpones a project that was removed by [`Self::take`].
     pub fn postpone(&mut self, project: ProjectId, until: Instant) {
         let waiting = self.projects.entry(project).or_default();
         waiting.grew.get_or_insert((until, until));
@@ -124,7 +124,7 @@ mod tests {
         queue.grew(project, at(5));
         assert_eq!(queue.take(at(23)), None);
         assert_eq!(queue.take(at(24)), Some(project));
-        // Once more when the session counts as ended.
+        // The project is due again when the session counts as ended.
         queue.ended(project, at(25), true);
         assert_eq!(queue.next_at(), Some(at(1805)));
         assert_eq!(queue.take(at(1805)), Some(project));

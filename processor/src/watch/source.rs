@@ -1,4 +1,4 @@
-//! Source of changes of transcripts: events of the operating system, or periodic scans where there are none.
+//! Source of changes of transcripts: events of the operating system, or periodic scans if there are no events.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,30 +10,30 @@ use memory_store::fs::disk::is_remote;
 use super::{Pace, Waker};
 use crate::transcript::SOURCE;
 
-/// A source of news.
+/// A source of changes.
 #[derive(Debug)]
 pub enum NewsSource {
-    /// The operating system tells.
+    /// Events of the operating system.
     Events(#[expect(dead_code, reason = "events come as long as it lives")] RecommendedWatcher),
     /// Periodic scans, with the reason.
     Polling(PollingReason),
 }
 
-/// Why no events are waited for.
+/// Reason for scanning instead of waiting for events.
 #[derive(Debug)]
 pub enum PollingReason {
     /// The user requested it.
     Asked,
-    /// The folder is not there yet.
+    /// The folder does not exist yet.
     NoFolder,
     /// The folder is on another machine, or on a file system without change events.
     Remote,
-    /// The operating system refused.
+    /// The operating system returned an error.
     Refused(String),
 }
 
 impl NewsSource {
-    /// Begins to listen for what changes below `folder`.
+    /// Begins to watch for changes below `folder`.
     pub fn open(folder: &Path, waker: &Waker, polls: bool) -> Self {
         if polls {
             return Self::Polling(PollingReason::Asked);
@@ -64,7 +64,7 @@ impl NewsSource {
         }
     }
 
-    /// Returns whether there may be events later.
+    /// Returns whether events may become available when the folder exists.
     pub const fn waits_for_folder(&self) -> bool {
         matches!(self, Self::Polling(PollingReason::NoFolder))
     }
@@ -96,7 +96,7 @@ fn take(root: &Path, waker: &Waker, event: notify::Result<Event>) {
     if event.need_rescan() {
         return waker.rescan();
     }
-    // Reading is no news: we read ourselves.
+    // Read accesses are ignored; the processor itself reads the files.
     if event.kind.is_access() {
         return;
     }
@@ -109,7 +109,7 @@ fn take(root: &Path, waker: &Waker, event: notify::Result<Event>) {
         } else if SOURCE.name(&path).is_some() {
             waker.changed(path);
         } else if creates && path.is_dir() {
-            // Files written into the folder before it was listened to are not reported.
+            // There are no events for files that were written into the folder before it was watched.
             waker.rescan();
         }
     }

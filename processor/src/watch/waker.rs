@@ -1,14 +1,14 @@
-//! Waker of the watching thread: it signals changed files, requests for a full scan, and the end.
+//! Waker of the watching thread. It passes on changed files, requests for a full scan, and requests to stop.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Maximum number of stored changed files; with more, everything is scanned.
+/// Maximum number of changed files that are stored. If there are more, all files are scanned.
 const PATHS_MAX: usize = 1024;
 
-/// A bell that threads ring.
+/// Wakes the watching thread from other threads.
 #[derive(Clone, Debug, Default)]
 pub struct Waker(Arc<Bell>);
 
@@ -18,16 +18,16 @@ struct Bell {
     rung: Condvar,
 }
 
-/// The reason why it rang.
+/// Reasons why the thread was woken.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct WakeReason {
     /// Files that changed.
     pub paths: BTreeSet<PathBuf>,
-    /// Whether there may be changes in unnamed files.
+    /// Whether unnamed files may have changed.
     pub rescan: bool,
     /// Whether the watched folder itself was removed.
     pub lost: bool,
-    /// Whether to end.
+    /// Whether to stop.
     pub stops: bool,
 }
 
@@ -52,7 +52,7 @@ impl Waker {
         });
     }
 
-    /// Records that events were lost.
+    /// Records that unnamed files may have changed, because events were lost.
     pub fn rescan(&self) {
         self.ring(|noted| {
             noted.paths.clear();
@@ -65,12 +65,12 @@ impl Waker {
         self.ring(|noted| noted.lost = true);
     }
 
-    /// Ends watching.
+    /// Requests to stop.
     pub fn stop(&self) {
         self.ring(|noted| noted.stops = true);
     }
 
-    /// Waits for a signal, this long at most, and returns the recorded reasons.
+    /// Waits for a reason, for at most this time. Removes and returns the recorded reasons.
     pub fn wait(&self, most: Duration) -> WakeReason {
         let waits = |noted: &mut WakeReason| noted.is_nothing();
         let waited = self.0.rung.wait_timeout_while(self.noted(), most, waits);
@@ -84,7 +84,7 @@ impl Waker {
     }
 
     fn noted(&self) -> MutexGuard<'_, WakeReason> {
-        // It is consistent after every change.
+        // A poisoned lock is used, because the value is consistent after every change.
         self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The running sync: a child with its own process group, which ends before the watcher.
+//! The running sync: a child process with a separate process group, which ends before the watcher.
 
 use std::io;
 use std::path::Path;
@@ -9,12 +9,12 @@ use memory_store::ProjectId;
 use memory_store::background::sync_command;
 use memory_store::fs::process::{ask_group_to_end, end_group, end_with_caller};
 
-/// Maximum time that it may take to end after a request.
+/// Maximum time for the process to end after a request.
 const END_MAX: Duration = Duration::from_secs(5);
-/// Interval of these checks.
+/// Interval between checks whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A sync at work.
+/// A running sync.
 #[derive(Debug)]
 pub struct Worker {
     project: ProjectId,
@@ -22,14 +22,14 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts the processor as hooks do.
+    /// Starts the processor in the same way as hooks.
     pub fn start(program: &Path, project: ProjectId) -> io::Result<Self> {
         let mut command = sync_command(program, project, std::env::vars_os());
         // It ends when we are killed, too: everything on disk is consistent at any moment.
         Ok(Self { project, child: end_with_caller(&mut command).spawn()? })
     }
 
-    /// Returns the project and whether its sync succeeded, once it has ended.
+    /// Returns the project and whether its sync succeeded; `None` while the sync is running.
     pub fn ended(&mut self) -> Option<(ProjectId, bool)> {
         match self.child.try_wait() {
             Ok(None) => None,
@@ -38,7 +38,7 @@ impl Worker {
         }
     }
 
-    /// Ends it, with its child processes.
+    /// Ends the sync and its child processes.
     pub fn stop(mut self) {
         ask_group_to_end(&self.child);
         let asked = Instant::now();

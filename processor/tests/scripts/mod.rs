@@ -1,5 +1,4 @@
-//! Transcripts written by hand: a script defines the events, and its lines have the form of some version of Claude
-//! Code.
+//! Transcripts written by hand. A script defines the events; its lines have the form of a given version of Claude Code.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -17,15 +16,15 @@ use testutils::SealedHome;
 
 use crate::standin::ollama::{Behaviour, Ollama};
 
-/// The time of the tests.
+/// Current time in the tests.
 pub const NOW: &str = "2026-11-21T12:00:00Z";
 
-/// Returns the time of the tests.
+/// Returns the current time in the tests.
 pub fn now() -> Timestamp {
     Timestamp::parse(NOW).unwrap()
 }
 
-/// Redacts nothing.
+/// Redactor that changes nothing.
 pub struct AsItIs;
 
 impl Redact for AsItIs {
@@ -34,7 +33,7 @@ impl Redact for AsItIs {
     }
 }
 
-/// One session in its file format.
+/// One session in the format of a transcript.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub session: String,
@@ -83,7 +82,7 @@ impl Script {
         Timestamp(self.at).to_string()
     }
 
-    /// Adds a line of `kind` with the common fields; `more` is added to them.
+    /// Adds a line of type `kind` with the common fields and those in `more`.
     pub fn line(&mut self, kind: &str, more: Value) -> String {
         self.count += 1;
         self.at += 1_234;
@@ -134,7 +133,7 @@ impl Script {
         self.line("assistant", json!({"message": message, "requestId": "req_1"}))
     }
 
-    /// Adds a tool call; returns its id.
+    /// Adds a tool call. Returns its id.
     pub fn call(&mut self, tool: &str, input: Value) -> String {
         let id = format!("toolu_{}_{}", self.session, self.count);
         self.block(json!({"type": "tool_use", "id": id, "name": tool, "input": input}));
@@ -154,7 +153,7 @@ impl Script {
         self.line("user", json!({"message": message, "toolUseResult": format!("Error: {text}")}))
     }
 
-    /// Adds a person's refusal of a call, with words or without.
+    /// Adds a person's rejection of a call. `words` are the person's words; they may be empty.
     pub fn refusal(&mut self, id: &str, words: &str) -> String {
         let text = refusal_text(words);
         let block =
@@ -203,7 +202,7 @@ impl Script {
     }
 }
 
-/// Returns Claude Code's message to the model when a person refuses a call.
+/// Returns Claude Code's message to the model if a person rejects a call.
 pub fn refusal_text(words: &str) -> String {
     let told = "The user doesn't want to proceed with this tool use. The tool use was rejected";
     match words {
@@ -217,14 +216,14 @@ pub fn refusal_text(words: &str) -> String {
     }
 }
 
-/// Reads these bytes as a transcript.
+/// Reads bytes as a transcript.
 pub fn read(bytes: &[u8], session: &str, agent: Option<&str>) -> Vec<Session> {
     let mut builder = SessionBuilder::new(&AsItIs);
     builder.read(bytes).unwrap();
     builder.sessions(session, agent)
 }
 
-/// A home of its own with one project.
+/// A separate home with one project.
 pub struct Sealed {
     home: SealedHome,
     pub base: PathBuf,
@@ -251,19 +250,19 @@ impl Sealed {
         self.tree.root.to_str().unwrap()
     }
 
-    /// Returns a command of the user with this home, at the time of the tests.
+    /// Returns a command in this home, at the current time of the tests.
     pub fn command(&self, program: &str) -> Command {
         let mut command = self.home.command(program);
         command.env("THROUGHLINE_NOW", NOW);
         command
     }
 
-    /// Requests an index of the model's thinking, as a search for it does.
+    /// Requests an index of the model's thinking, in the same way as a search for thinking.
     pub fn want_thinking(&self) {
         memory_store::thinking::want(&self.dirs.tree(&self.tree.root)).unwrap();
     }
 
-    /// Sets a stand-in for a model as the reader of sessions, with the answers of [`learns`].
+    /// Sets a stand-in for a model as the reader of sessions. It answers with [`learns`].
     pub fn read_by_model(&self) {
         let server = Ollama::start(&["m"], Behaviour::Says(learns));
         let llm =
@@ -303,7 +302,7 @@ impl Sealed {
         report
     }
 
-    /// Returns all files below the home with their bytes, except those that `leave_out` names.
+    /// Returns all files below the home with their contents, except files for which `leave_out` returns true.
     pub fn files(&self, leave_out: impl Fn(&Path) -> bool) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files = Vec::new();
         for entry in walkdir::WalkDir::new(&self.base).sort_by_file_name() {
@@ -311,7 +310,7 @@ impl Sealed {
             let path = entry.path().strip_prefix(&self.base).unwrap().to_owned();
             if entry.file_type().is_file() && !leave_out(&path) {
                 let mut bytes = std::fs::read(entry.path()).unwrap();
-                // A search for a text covers pages of turns, too.
+                // Segments contain compressed turns, so their decompressed text is added.
                 bytes.extend(Segment::inflated_file(entry.path(), u64::MAX));
                 files.push((path, bytes));
             }
@@ -319,7 +318,7 @@ impl Sealed {
         files
     }
 
-    /// Returns a file's text as in any home: a checksum of text with the home's path differs, too.
+    /// Returns a file's text without the path of the home, and without checksums, because these depend on the path.
     pub fn anywhere(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).replace(self.base.to_str().unwrap(), "HOME");
         let check = regex::Regex::new(r#""check":"[0-9a-f]{16}""#).unwrap();
@@ -327,7 +326,7 @@ impl Sealed {
     }
 }
 
-/// Runs git as a user without a configuration; returns its output.
+/// Runs git without a user's configuration. Returns its output.
 pub fn git(root: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
@@ -343,7 +342,7 @@ pub fn git(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Answers with each sentence of the window that contains a standing wish, and each that names a root cause.
+/// Answers with a memory for each sentence in the window that contains a standing wish or names a root cause.
 pub fn learns(question: &str) -> String {
     let lines = question.lines().filter(|line| !line.contains("before this part"));
     let sentences = lines.flat_map(|line| line.split_inclusive(". ")).map(str::trim);
@@ -360,7 +359,7 @@ pub fn learns(question: &str) -> String {
     json!({ "memories": memories, "relations": [], "overtaken": [], "fallen": [] }).to_string()
 }
 
-/// Returns a session with events worth remembering, different for each seed.
+/// Returns a session with events that are worth keeping. They differ for each seed.
 pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
     let start = format!("2026-11-{:02}T09:{:02}:00Z", 1 + seed % 20, seed % 60);
     let mut script = Script::new(session, root).starting(&start);

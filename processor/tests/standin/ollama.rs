@@ -1,5 +1,5 @@
-//! A stand-in for Ollama: the part of its HTTP interface that we use, with its forms and its errors, on a port of its
-//! own. The model's answers are a function in the test.
+//! A stand-in for Ollama: the part of its HTTP interface that the processor uses, with its forms and errors, on a
+//! separate port. A function that the test passes generates the model's answers.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,32 +8,32 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Bytes of a request's body at most.
+/// Maximum number of bytes of a request's body.
 const BODY_BYTES_MAX: usize = 8 << 20;
-/// Numbers of an embedding.
+/// Number of components of an embedding.
 const DIMENSIONS: usize = 8;
 
 /// Behaviour of the server for chat requests.
 #[derive(Clone)]
 pub enum Behaviour {
-    /// It answers with the result of this function for the last message.
+    /// The server answers with the result of this function for the last message.
     Says(fn(&str) -> String),
-    /// It answers with the result of this function for the last message, after a while.
+    /// The server waits, then answers with the result of this function for the last message.
     Slowly(Duration, fn(&str) -> String),
-    /// It sends half of its response and closes the connection.
+    /// The server sends half of its response and closes the connection.
     BreaksOff,
-    /// It fails, as when the model does not fit into memory.
+    /// The server returns an error, as if the model does not fit into memory.
     Fails(u16, &'static str),
-    /// It sends the client elsewhere.
+    /// The server redirects the client to this address.
     Redirects(String),
 }
 
-/// Function that makes vectors of texts.
+/// Function that returns the vector of a text.
 type Embeds = fn(&str) -> Vec<f32>;
 
-/// A running server; it ends with the test's process.
+/// A running server, which ends with the test's process.
 pub struct Ollama {
-    /// Its address, in the form of `OLLAMA_HOST`.
+    /// The server's address, in the form of `OLLAMA_HOST`.
     pub host: String,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
     behaviour: Arc<Mutex<Behaviour>>,
@@ -41,7 +41,7 @@ pub struct Ollama {
 }
 
 impl Ollama {
-    /// Starts a server that has these models.
+    /// Starts a server with these models.
     pub fn start(models: &[&str], behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
@@ -63,12 +63,12 @@ impl Ollama {
         Self { host, requests, behaviour, embeds }
     }
 
-    /// Changes how it behaves from now on.
+    /// Changes the behaviour of the server for later requests.
     pub fn behave(&self, behaviour: Behaviour) {
         *self.behaviour.lock().unwrap() = behaviour;
     }
 
-    /// Replaces the function that makes vectors of texts.
+    /// Replaces the function that returns the vector of a text.
     pub fn embed_by(&self, embeds: Embeds) {
         *self.embeds.lock().unwrap() = embeds;
     }
@@ -89,7 +89,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// Answers the requests of one connection, which may stay open.
+    /// Answers the requests of one connection, which may stay open for several requests.
     fn serve(&self, stream: TcpStream) {
         let mut reader = BufReader::new(stream.try_clone().unwrap());
         while let Some((method, path, body)) = request(&mut reader) {
@@ -126,7 +126,7 @@ impl Serving {
         json!({"models": models.collect::<Vec<_>>()})
     }
 
-    /// Returns whether it has the model, which may be named without `:latest`.
+    /// Returns whether the server has the model. The name may omit `:latest`.
     fn has(&self, model: &str) -> bool {
         let latest = format!("{model}:latest");
         self.models.iter().any(|known| known == model || *known == latest)
@@ -164,9 +164,9 @@ impl Serving {
                 return out.write_all(head.as_bytes()).is_ok();
             }
         };
-        // With a schema the real server's grammar allows nothing but JSON of that form.
+        // With a schema, the grammar of the real server only permits JSON in that form.
         let said = if body["format"].is_object() { shaped(&said, &body["format"]) } else { said };
-        // Streaming is its default, as for the real one.
+        // Streaming is the default, as in the real server.
         if body["stream"] == false {
             return respond_json(out, 200, &answer(model, &said, true));
         }
@@ -199,7 +199,7 @@ impl Serving {
     }
 }
 
-/// Returns the answer of one chat, with the fields of the real one.
+/// Returns the answer to one question, with the fields of the real server.
 fn answer(model: &str, said: &str, done: bool) -> Value {
     let mut answer = json!({
         "model": model, "created_at": "2026-10-02T12:00:00.000000000Z",
@@ -216,7 +216,8 @@ fn answer(model: &str, said: &str, done: bool) -> Value {
     answer
 }
 
-/// Shapes an answer as a grammar for a schema would: text that is not a JSON object becomes the emptiest valid one.
+/// Returns an answer in the form that a grammar for the schema would enforce: a text that is not a JSON object becomes
+/// the smallest valid object.
 fn shaped(said: &str, schema: &Value) -> String {
     if said.trim_start().starts_with('{') {
         return said.to_owned();
@@ -233,7 +234,7 @@ fn shaped(said: &str, schema: &Value) -> String {
     Value::Object(empty.collect()).to_string()
 }
 
-/// Returns a vector that is the same for the same text, of length one.
+/// Returns a vector of length one that depends only on the text.
 fn embedding(text: &str) -> Vec<f32> {
     let mut vector = [0.0f32; DIMENSIONS];
     for (at, byte) in text.bytes().enumerate() {
@@ -243,7 +244,7 @@ fn embedding(text: &str) -> Vec<f32> {
     vector.iter().map(|x| x / length).collect()
 }
 
-/// Reads a request: method, path, body. `None` if the client has disconnected.
+/// Reads a request: method, path and body. Returns `None` if the client has disconnected.
 pub fn request(reader: &mut impl BufRead) -> Option<(String, String, Vec<u8>)> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;

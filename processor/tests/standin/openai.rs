@@ -1,4 +1,4 @@
-//! A stand-in for a server with OpenAI's chat interface, with the errors of real ones, on a port of its own.
+//! A stand-in for a server with OpenAI's chat interface and the errors of real servers, on a separate port.
 
 use std::collections::VecDeque;
 use std::io::{BufReader, Write};
@@ -12,28 +12,28 @@ use super::ollama::{request, respond, respond_json};
 /// Reaction of the server to one request.
 #[derive(Clone)]
 pub enum Act {
-    /// It answers with this text.
+    /// The server answers with this text.
     Says(String),
     /// It answers with this text at once, although a stream was requested.
     SaysAtOnce(String),
     /// It fails with this status and message.
     Fails(u16, &'static str),
-    /// It fails with this message under a status of success, as some servers do.
+    /// The server returns an error with this message and a success status, as some servers do.
     FailsAsSuccess(&'static str),
-    /// It closes the connection without a word.
+    /// The server closes the connection without a response.
     Hangs,
 }
 
-/// A running server; it ends with the test's process.
+/// A running server, which ends with the test's process.
 pub struct OpenAi {
-    /// Its address.
+    /// The server's address.
     pub host: String,
     acts: Arc<Mutex<VecDeque<Act>>>,
     asked: Arc<Mutex<Vec<Value>>>,
 }
 
 impl OpenAi {
-    /// Starts a server that supports these forms of answers, and otherwise does `usually`.
+    /// Starts a server that supports these forms of answers, and reacts to requests with `usually`.
     pub fn start(forms: &'static [&'static str], usually: Act) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
@@ -58,7 +58,7 @@ impl OpenAi {
         server
     }
 
-    /// Has the next requests end like this.
+    /// Sets the reactions to the next requests.
     pub fn next(&self, acts: impl IntoIterator<Item = Act>) {
         self.acts.lock().unwrap().extend(acts);
     }

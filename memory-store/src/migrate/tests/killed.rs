@@ -1,12 +1,12 @@
-//! Runs that are killed after each of their writes, over whole stores of version 0.1.0.
+//! Kills runs over whole stores of version 0.1.0 after each of their writes.
 
 use super::*;
 
 /// Upper bound on the number of writes of a run in these tests.
 const WRITES_MAX: usize = 200;
 
-/// Runs the steps of a store, killed after each possible number of writes, and then runs them again. Each number of
-/// writes has a separate home.
+/// Runs the steps of a store, kills the run after each possible number of writes, and then runs the steps again. Each
+/// number of writes uses a separate home.
 fn kill_everywhere(
     pick: &dyn Fn(&GoldenHome) -> Site,
     prepare: &dyn Fn(&GoldenHome),
@@ -54,7 +54,7 @@ fn kill_everywhere(
         run(&site, migrations, NOW, usize::MAX).unwrap();
         assert!(is_current(&site, migrations), "{writes}");
         let reached = comparable(&home, &files(&home));
-        // The killed run may have added a line to the ledger that the next run added again.
+        // The killed run may have added a line to the ledger that the next run added as well.
         let (reached, expected) = (without_ledgers(reached), without_ledgers(wanted.clone()));
         assert_eq!(differing(&reached, &expected), [] as [PathBuf; 0], "after {writes} writes");
         assert_eq!(known_texts(&site), known, "after {writes} writes");
@@ -62,7 +62,7 @@ fn kill_everywhere(
             let last = results(&site).into_iter().rfind(|(name, _)| name == step.name);
             assert_eq!(last, Some((step.name.to_owned(), StepResult::Done)), "{writes}");
         }
-        // Whenever the run was killed, going back restores the first state.
+        // Going back restores the first state, regardless of when the run was killed.
         let mut kept = backup::list(&site.home);
         kept.retain(|kept| kept.folder == site.folder());
         assert_eq!(kept.len(), 1, "{writes}: {kept:?}");
@@ -78,7 +78,8 @@ fn kill_everywhere(
     panic!("no run came to its end in {WRITES_MAX} writes");
 }
 
-/// Returns the text of each memory in the ledger of a store, and the hashes of the texts that are recorded as ours.
+/// Returns the text of each memory in the ledger of a store, and the hashes of the texts that the ledger lists as
+/// written by the program.
 fn known_texts(site: &Site) -> Vec<(String, Vec<String>)> {
     let ledger = Ledger::open(&site.home).unwrap();
     ledger.entries().map(|entry| (entry.text.clone(), entry.written.clone())).collect()
@@ -118,7 +119,7 @@ fn what_a_failing_run_changed_is_put_back_also_after_a_kill() {
             assert_eq!(differing(&after, &before), [] as [PathBuf; 0], "killed after {writes}");
             assert_eq!(site.version().unwrap(), StoreFormat::FIRST);
             assert!(!backup::is_unfinished(&site));
-            // A backup is kept for inspection if it lists a path with content that the run did not write.
+            // A backup that lists a path with content that the run did not write is kept for inspection.
             assert_eq!(backup::list(&site.home).is_empty(), migrations[1].name == "fail");
             let told = results(&site);
             assert_eq!(told.last().unwrap().1, StepResult::Restored, "{told:?}");

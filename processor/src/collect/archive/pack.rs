@@ -1,8 +1,8 @@
 //! A pack: the texts of several sessions in one file, compressed together. FORMAT.md defines its bytes.
 //!
-//! Sessions of one project have much text in common, so compressing many of them together is better than compressing
-//! each separately. Each text follows a line that names its session, so a pack can be read up to the first damage
-//! without its index. The index at the end allows listing the content quickly.
+//! Sessions of one project have much text in common, so they are smaller if they are compressed together. Before each
+//! text, a line contains the session's name, so a pack can be read up to the first damage without its index. The index
+//! at the end makes listing the content fast.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -18,8 +18,8 @@ pub const MAGIC: [u8; 8] = *b"TLPACK\0\0";
 /// The version of the format, stored in the index.
 const FORMAT: u32 = 1;
 
-/// Maximum total size in bytes of the texts in one pack. Reading a session requires decompressing the sessions before
-/// it, and damage may lose those after it. A larger pack would save space but lose more.
+/// Maximum total size in bytes of the texts in one pack. To read a session, all sessions before it are decompressed,
+/// and damage may destroy all sessions after it. A larger pack would save space, but damage would destroy more.
 pub const TEXT_BYTES_MAX: u64 = 24 << 20;
 
 /// Maximum number of sessions in one pack, which limits the size of its index.
@@ -31,7 +31,7 @@ const INDEX_BYTES_MAX: u64 = 1 << 20;
 /// Maximum size of a pack's file in bytes.
 const FILE_BYTES_MAX: u64 = 32 << 20;
 
-/// Distance in bytes within which repetitions are found: the whole text.
+/// Distance in bytes within which the compressor finds repetitions: the whole text.
 const WINDOW_BYTES: u32 = TEXT_BYTES_MAX as u32;
 
 /// Compression level.
@@ -40,7 +40,7 @@ const LEVEL: u32 = 6;
 /// Length of a repetition in bytes at which the search for a longer one ends: the maximum of the format.
 const NICE_BYTES: u32 = 273;
 
-/// Number of bytes that are decompressed at once. If there is damage, this many bytes before it may be lost.
+/// Number of bytes that are decompressed per call. Up to this many bytes before a damage may be lost.
 const READ_AT_ONCE: usize = 4 << 10;
 
 /// Size of a hash in bytes.
@@ -145,8 +145,8 @@ impl SessionPack {
         Ok(hash(&index))
     }
 
-    /// Reads a pack up to the first damage, and returns each session with an intact text. Also returns whether these
-    /// are all sessions of the pack; this is false as well if the index is damaged.
+    /// Reads a pack up to the first damage, and returns the sessions with intact texts. Also returns whether these are
+    /// all sessions of the pack and the index is intact.
     pub fn read(mut file: File) -> Result<(Self, bool)> {
         let index = match read_index(&mut file) {
             Err(error) if !is_damage(&error) => return Err(error),
@@ -175,7 +175,7 @@ impl SessionPack {
                 Err(_) => break false,
             }
         };
-        // An end that damage caused is not followed by an index.
+        // If damage ended the texts, no index follows.
         let ended = ended && reader.get_ref().inner().starts_with(INDEX_BEGIN);
         let mut all_fit = true;
         let (mut members, mut at) = (Vec::new(), 0);
@@ -232,7 +232,7 @@ pub fn read_index(file: &mut File) -> Result<Vec<PackMember>> {
     }
 }
 
-/// Returns whether a name has the form that [`super::file_name`] creates, so that it leads to no other folder.
+/// Returns whether a name has the form of [`super::file_name`], so that it cannot be a path into another folder.
 pub fn is_plain(name: &str) -> bool {
     let fits =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.~".contains(&byte);
@@ -243,12 +243,12 @@ fn hash(text: &[u8]) -> String {
     blake3::hash(text).to_hex()[..2 * HASH_BYTES].to_owned()
 }
 
-/// Returns an error for bytes that differ from the written ones.
+/// Returns an error about bytes that differ from the bytes that were written.
 pub fn damage(what: &'static str) -> anyhow::Error {
     io::Error::new(ErrorKind::InvalidData, what).into()
 }
 
-/// Returns whether an error is about bytes that differ from the written ones.
+/// Returns whether an error is about bytes that differ from the bytes that were written.
 fn is_damage(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<io::Error>() {
         Some(error) => matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),

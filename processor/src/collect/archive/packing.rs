@@ -1,8 +1,8 @@
-//! Moves inactive sessions into a [`SessionPack`], and out of it before any of them is changed or removed.
+//! Moves inactive sessions into a [`SessionPack`], and moves them out again before one of them is changed or removed.
 //!
-//! A session has a separate file or is in a pack. Packs are never changed. A file is removed after the pack with its
-//! text has been read back, and a pack is removed after each of its sessions has a file again. Therefore the worst
-//! result of a kill is a session in both places with the same content. If both exist, the file counts.
+//! A session either has a separate file or is in a pack. Packs are never changed. A file is removed only after the pack
+//! with its text has been read back. A pack is removed only after each of its sessions has a file again. A kill can
+//! therefore leave a session in both places, with the same content. If both exist, the file counts.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -26,8 +26,7 @@ use crate::transcript::record::Record;
 /// Name extension of a pack.
 const PACK_SUFFIX: &str = ".pack";
 
-/// Maximum number of packs that are kept in memory. It is low because a step reads the sessions of one pack after those
-/// of another.
+/// Maximum number of packs in memory. It is low because a step reads all sessions of one pack before those of the next.
 const PACKS_KEPT_MAX: usize = 2;
 
 /// A pack on disk.
@@ -37,8 +36,7 @@ pub struct PackFile {
     pub file: ArchiveEntry,
     /// The sessions in the pack; none if they cannot be determined.
     pub members: Arc<[PackMember]>,
-    /// Reason why the sessions cannot be determined now, although a later run may be able to: the disk, or a later
-    /// format.
+    /// Reason why the sessions cannot be read now: an error of the disk, or a later format. A later run may succeed.
     pub unreadable: Option<String>,
     /// Whether the index is damaged.
     is_damaged: bool,
@@ -136,8 +134,8 @@ impl Archive {
         self.known_packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sorts sessions of the same pack next to each other, so that each pack is read once. Otherwise the order is
-    /// unchanged.
+    /// Sorts items so that sessions of the same pack are adjacent and each pack is read only once. Otherwise the order
+    /// is unchanged.
     pub fn by_pack<T>(&self, items: &mut [T], name: impl Fn(&T) -> &str) {
         let packs = self.packs();
         if packs.is_empty() {
@@ -163,7 +161,7 @@ impl Archive {
             if !members.iter().any(|member| member.name == name) {
                 continue;
             }
-            // The pack may have been unpacked meanwhile.
+            // The pack may have been unpacked since the listing.
             let Some(pack) = self.read_pack(&file)? else { continue };
             let text = pack.texts().find(|(member, _)| member.name == name);
             let (_, text) = text.ok_or_else(|| {
@@ -177,8 +175,8 @@ impl Archive {
         Ok(None)
     }
 
-    /// Returns a pack from those in memory, or else reads it; `None` if the file no longer exists. Other threads wait
-    /// meanwhile, usually for the same pack.
+    /// Returns a pack from memory, or reads it from disk; `None` if the file no longer exists. The lock is kept while
+    /// reading, because other threads usually need the same pack.
     fn read_pack(&self, file: &ArchiveEntry) -> Result<Option<Arc<SessionPack>>> {
         let mut known = self.known_packs();
         if let Some((_, pack)) = known.read.iter().find(|(read, _)| read == file) {
@@ -202,8 +200,8 @@ impl Archive {
         Ok(SessionPack::read(opened).map_err(|error| classify_error(error, &file.path))?.1)
     }
 
-    /// Packs the first of these sessions, as many as there is room for. Their files are removed after the pack was read
-    /// from disk and compared.
+    /// Packs the first of these sessions, up to the maximum size of a pack. Their files are removed after the pack was
+    /// read back from disk and compared.
     pub fn pack(&self, names: &[String]) -> Result<Packed> {
         let (mut pack, mut packed) = (SessionPack::default(), Packed::default());
         for name in names {
@@ -213,7 +211,7 @@ impl Archive {
                 {
                     pack.add(name, &text, (file.len, file.modified_ns));
                 }
-                // This session is left for the next pack.
+                // The pack is full; this session is for the next pack.
                 Ok(Some((_, text)))
                     if text.len() as u64 <= pack::TEXT_BYTES_MAX && pack::is_plain(name) =>
                 {
@@ -250,7 +248,7 @@ impl Archive {
             return Err(error);
         }
         for (member, _) in pack.texts() {
-            // A file that was written meanwhile differs from the packed one and is kept.
+            // A file that was rewritten since differs from the packed one and is kept.
             let is_packed = |file: ArchiveEntry| {
                 file.len == member.file_bytes && file.modified_ns == member.modified_ns
             };
@@ -262,11 +260,11 @@ impl Archive {
         Ok(packed)
     }
 
-    /// Unpacks the packs that are damaged, or whose sessions are also stored elsewhere. This happens after a kill,
-    /// after a backup was restored, or after a version without packs read transcripts again. All packs are read for
-    /// this, except those for which `believed` returns true. Each writer of sessions must call this first, because with
-    /// two texts of a session it would read one and replace both. Returns the packs that were kept aside, and the
-    /// errors of packs that cannot be read or unpacked now.
+    /// Unpacks packs that are damaged, and packs with a session that is also stored elsewhere. Sessions are stored
+    /// twice after a kill, after a backup was restored, and after a version without packs read transcripts again. Reads
+    /// all packs, except those for which `believed` returns true. Each writer of sessions must call this function
+    /// first. Otherwise, if a session has two texts, the writer would read one of them and replace both. Returns the
+    /// packs that were kept aside, and the errors of packs that cannot be read or unpacked now.
     pub fn take_stale_apart(
         &self,
         believed: impl Fn(&ArchiveEntry) -> bool,
@@ -309,9 +307,9 @@ impl Archive {
         Ok(place)
     }
 
-    /// Writes the readable sessions of a pack to separate files again, and removes the pack. A damaged pack is kept
-    /// aside instead, and its new path is returned, unless only its index is damaged. On failure the pack stays, and
-    /// the written files are removed.
+    /// Writes the readable sessions of a pack to separate files, and removes the pack. If a text is damaged, the pack
+    /// is kept aside instead, and its new path is returned. On failure the pack stays, and the written files are
+    /// removed.
     pub fn take_apart(&self, file: &ArchiveEntry) -> Result<Option<PathBuf>> {
         let mut known = self.known_packs();
         let context = || file.path.display().to_string();
@@ -336,7 +334,7 @@ impl Archive {
         };
         let taken = take();
         if taken.is_err() && fs::symlink_metadata(&file.path).is_ok() {
-            // A file that cannot be removed has the same content as the pack.
+            // If a written file cannot be removed, it has the same content as the pack.
             written.into_iter().for_each(|name| drop(remove_if_there(&self.path(name))));
             return taken;
         }
@@ -369,7 +367,7 @@ impl Archive {
         );
         let united = united(text, &own);
         if united == own {
-            // The file may be from a backup and not written to the disk yet.
+            // The file may be from a backup, so its content may not be durable yet.
             let path = self.path(name);
             let file = open_file(&path)?.with_context(|| path.display().to_string())?;
             file.sync_all().with_context(|| path.display().to_string())?;
@@ -379,8 +377,8 @@ impl Archive {
         Ok(false)
     }
 
-    /// Returns the text of the separate file of a session, and its entry; `None` if there is none. If the text is
-    /// longer than `most`, one byte more than `most` is returned.
+    /// Returns the text of a session's separate file, and the file's entry; `None` if the session has none. A text
+    /// longer than `most` bytes is truncated to `most` plus one.
     fn own_text(&self, name: &str, most: u64) -> Result<Option<(ArchiveEntry, Vec<u8>)>> {
         let path = self.path(name);
         let Some(entry) = self.own_entry(name)? else { return Ok(None) };
@@ -392,7 +390,7 @@ impl Archive {
         Ok(Some((entry, text)))
     }
 
-    /// Replaces the file of a session by this text. The new file is read back before it is renamed.
+    /// Replaces the file of a session with this text. The new file is read back before it is renamed.
     fn write_text(&self, name: &str, text: &[u8], modified: Option<SystemTime>) -> Result<()> {
         let path = self.path(name);
         let context = || path.display().to_string();
@@ -445,7 +443,7 @@ fn members_of(path: &Path) -> Result<Option<Vec<PackMember>>> {
     match open_file(path) {
         Ok(Some(mut file)) => pack::read_index(&mut file).map(Some),
         Ok(None) => Ok(None),
-        // A folder at this path is not a pack either, but cannot be moved aside.
+        // A folder at the path is not a pack, but cannot be moved aside like a damaged pack.
         Err(error) => Err(io::Error::other(format!("{:#}", error.root_cause())).into()),
     }
 }
@@ -455,8 +453,8 @@ pub fn lists_pack(path: &Path) -> bool {
     matches!(members_of(path), Ok(Some(_)))
 }
 
-/// Merges two texts of one session: the text of the later version, or the longer one, followed by the records that only
-/// the other text contains.
+/// Merges two texts of one session. The result is the text with more parts, or else with more lines, followed by the
+/// records that only the other text contains.
 fn united(packed: &[u8], own: &[u8]) -> Vec<u8> {
     let rank = |text: &[u8]| {
         let header = read_header(&mut { text });
@@ -474,8 +472,8 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').skip(1)
 }
 
-/// Returns a key that is equal for two lines with the same record. A line without a record or a name only equals
-/// itself.
+/// Returns a key that is equal for two lines with the same record. A line that is not a record, or whose record has no
+/// uuid, is its own key.
 fn key(line: &[u8]) -> Vec<u8> {
     match serde_json::from_slice::<Record>(line) {
         Ok(record) if !record.uuid.is_empty() => {

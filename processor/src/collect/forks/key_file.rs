@@ -1,8 +1,8 @@
-//! Key files: a file contains the keys of an archived session's records, so that these need not be computed for each
-//! search for shared records.
+//! Key files. A key file contains the keys of an archived session's records, so that a search for shared records does
+//! not compute them again.
 //!
-//! For each record the file contains both hashes, [`HASH_BYTES`] each, and the time since the previous record, which is
-//! a small number.
+//! For each record the file contains both hashes, [`HASH_BYTES`] each, and the time since the previous record. The time
+//! is usually small, so it has a variable length.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,8 @@ use memory_store::layout::ProjectDir;
 use super::RecordKey;
 use crate::private_files::{read_bounded, write_whole};
 
-/// Size of a hash in bytes. Among ten million keys, two are equal by chance in one of a thousand projects.
+/// Size of a hash in bytes. In a project with ten million keys, the chance that any two hashes are equal is about one
+/// in a thousand.
 pub(super) const HASH_BYTES: usize = 7;
 
 /// First bytes of a key file. Older versions wrote hashes of eight bytes and absolute times, without a checksum.
@@ -31,7 +32,7 @@ pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[RecordKe
             bytes.extend_from_slice(&key.hash.to_le_bytes()[..HASH_BYTES]);
         }
         let later = record[0].at.wrapping_sub(before);
-        // The sign is the lowest bit, so that a small negative difference is a small number as well.
+        // The sign is stored in the lowest bit, so that a small negative difference also needs few bytes.
         put_varint(&mut bytes, (later << 1 ^ later >> 63).cast_unsigned());
         before = record[0].at;
     }
@@ -40,7 +41,7 @@ pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[RecordKe
     write_whole(&path(home, name), &bytes)
 }
 
-/// Reads the keys of a session; `None` if the file is missing, damaged or for other records.
+/// Reads the keys of a session; `None` if the file is missing, is damaged, or contains the keys of other records.
 pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<RecordKey>> {
     parse(&read_bounded(&path(home, name))?, content)
 }

@@ -1,4 +1,4 @@
-//! End of a session: calls that failed and did not pass afterwards, the unanswered question, and the last answer.
+//! End of a session: calls that failed and did not pass later, the unanswered question, and the last answer.
 
 use memory_store::memory::CommandRecord;
 use memory_store::signature::{classify, error_signature, normalise_command};
@@ -15,12 +15,12 @@ use crate::passages::markdown::{MarkdownUnit, asks, count_words, units};
 use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, StepKind, Turn};
 
-/// Maximum number of characters of a question that is kept.
+/// Maximum number of characters of a question. A longer text does not count as a question.
 const QUESTION_CHARS_MAX: usize = 280;
-/// Exit status of a failed command whose status is not recorded.
+/// Exit status of a failed command if its status is not recorded.
 const FAILED: i32 = 1;
 
-/// Returns the last message of a turn. It is not blank, because the reader of transcripts drops blank messages.
+/// Returns the last message of a turn. It is never blank, because the reader of transcripts omits blank messages.
 pub fn last_text(turn: &Turn) -> Option<&str> {
     turn.steps.iter().rev().find_map(|step| match &step.what {
         StepKind::Text { text } => Some(text.as_str()),
@@ -34,7 +34,7 @@ pub fn answer_of(turn: &Turn) -> Option<String> {
     let units = units(last_text(turn)?);
     let tells = |text: &&str| count_words(text) > 0 && !asks(text);
     let whole = units.iter().map(|unit| unit.text.as_str()).find(tells);
-    // A short answer is in one unit with the question that follows it, so its first line is used.
+    // A short answer is in one unit with the question after it, so only the first line of the unit is used.
     let lines = || units.first().and_then(|unit: &MarkdownUnit| unit.text.lines().find(tells));
     whole.or_else(lines).map(|text| cut(text, TEXT_CHARS_MAX))
 }
@@ -46,9 +46,9 @@ pub fn question_of(turn: &Turn) -> Option<String> {
 }
 
 /// Returns the last question if it was not answered: a question at the end of the assistant's message or in a dialogue,
-/// or an unanswered question of the user.
+/// or a question of the user.
 pub fn open_question(turns: &[Turn]) -> Option<String> {
-    // A notice by the client, for example that a task ended, is not an answer.
+    // A notice by the client, for example about the end of a task, is not an answer.
     let turn = turns
         .iter()
         .rev()
@@ -59,7 +59,7 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
             Input::Question { asked } => Some(unanswered(call, asked)),
             _ => None,
         },
-        // The user typed this prompt after the question, so it is the answer.
+        // The user typed this prompt after the question, so it counts as the answer.
         StepKind::Queued { .. } => Some(None),
         StepKind::Thinking { .. } => None,
     });
@@ -68,7 +68,7 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
     Some(cut(asked_in(&plain(last_line(&question))), QUESTION_CHARS_MAX))
 }
 
-/// Returns the last question in a text; empty if there is none.
+/// Returns the part of a text that contains its last question, from the beginning of that sentence.
 fn asked_in(text: &str) -> &str {
     let Some(end) = text.rfind(['?', '？']) else { return text };
     let before = text[..end].rmatch_indices(['.', '!', '?', '。', '？']);
@@ -80,7 +80,7 @@ fn asked_in(text: &str) -> &str {
     start.map_or(text, |(at, stop)| text[at + stop.len()..].trim_start())
 }
 
-/// Returns the last line, because a passage may consist of several short paragraphs.
+/// Returns the last line of a unit. A unit may consist of several short paragraphs.
 fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default()
 }
@@ -91,7 +91,7 @@ fn unanswered(call: &Call, asked: &[(String, String)]) -> Option<String> {
     open.0.lines().next().map(str::to_owned)
 }
 
-/// Returns the last words of the assistant if the last turn was interrupted, else `None`.
+/// Returns the last text of the assistant if the last turn was interrupted, else `None`.
 pub fn stopped(turns: &[Turn]) -> Option<String> {
     let turn = turns.last().filter(|turn| turn.interrupted)?;
     let unit = units(last_text(turn)?).pop()?;
@@ -114,7 +114,7 @@ pub fn rejected(turns: &[Turn], roots: &Roots) -> Vec<RejectedCall> {
     rejected
 }
 
-/// Returns the commands that failed and did not pass afterwards, the last one at the end.
+/// Returns the commands that failed and did not pass later, in the order of the session.
 pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
     let mut failing: Vec<(String, CommandRecord)> = Vec::new();
     for turn in turns {
@@ -142,7 +142,7 @@ pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
     failing.into_iter().map(|(_, record)| record).collect()
 }
 
-/// Returns the commands that passed, in their normal form, the last one at the end.
+/// Returns the commands that passed, in their normal form and in the order of the session.
 pub fn passing(turns: &[Turn]) -> Vec<String> {
     let mut passing: Vec<String> = Vec::new();
     for call in calls(turns) {
@@ -167,7 +167,8 @@ fn exit_status(output: &str) -> i32 {
     rest[..digits].parse().unwrap_or(FAILED)
 }
 
-/// Returns whether a call is a failure worth reporting. A search without a match fails as well, but is not.
+/// Returns whether a failed call is worth reporting. For example, a search without a match has an error status, but is
+/// not worth reporting.
 fn is_failure(key: &str, call: &Call) -> bool {
     let fails = classify(key).is_some() || error_signature(&call.output).is_some();
     fails && !words::USAGE.is_match(&call.output) && !is_sibling(call)

@@ -1,8 +1,9 @@
-//! Session record: the subject of a session. Rules derive it from the structure of the turns (prompts, tool calls, todo
-//! lists, the last message), never from patterns of prose. A model that reads the session adds its decisions.
+//! Session record: a summary of a session. Rules derive it from the structure of the turns (prompts, tool calls, todo
+//! lists, the last message), never from patterns of prose. A model that reads the session adds decisions and open
+//! tasks.
 //!
-//! A transcript of a long session is archived in parts, and a subagent has a transcript of its own: each has a record,
-//! and readers unite those of one session (see `session_records`).
+//! Each part of a long session has its own record, as has each subagent. `session_records` merges the records of one
+//! session.
 
 mod ending;
 mod outcome;
@@ -44,7 +45,7 @@ impl SessionRecord {
         fixes::mine(session, &with_folders(session, roots))
     }
 
-    /// Returns the record without the data that is slow to find: the commands that passed, and the cures.
+    /// Returns the record without the commands that passed and the cures, because finding these is slow.
     pub fn outline(session: &Session, roots: &Roots) -> Self {
         Self::outlined(session, &with_folders(session, roots))
     }
@@ -92,7 +93,7 @@ impl SessionRecord {
     }
 }
 
-/// Returns the title of a session, as its record has it.
+/// Returns the title of a session, the same as in its record.
 pub fn title_of(session: &Session) -> String {
     requests::title(session, requests::plan(&session.turns).as_ref(), &Landed::of(session))
 }
@@ -108,7 +109,7 @@ fn calls(turns: &[Turn]) -> impl Iterator<Item = &Call> {
     })
 }
 
-/// Returns the speaker of these turns, and the number of their prompts.
+/// Returns the speaker of the turns, and the number of prompts by this speaker.
 fn speaker(turns: &[Turn]) -> (Option<Speaker>, usize) {
     let Some(speaker) = turns.iter().filter_map(|it| Speaker::of_prompt(it.prompt.by)).min() else {
         return (None, 0);
@@ -121,7 +122,7 @@ fn speaker(turns: &[Turn]) -> (Option<Speaker>, usize) {
     (Some(speaker), turns.iter().filter(is_prompt).count())
 }
 
-/// Returns the files that were touched, the last one first.
+/// Returns the files that the turns read or edited, the most recent first.
 fn files(turns: &[Turn], roots: &Roots) -> Vec<TouchedFile> {
     let mut files: BTreeMap<String, TouchedFile> = BTreeMap::new();
     for step in turns.iter().flat_map(|turn| &turn.steps) {
@@ -148,7 +149,7 @@ fn files(turns: &[Turn], roots: &Roots) -> Vec<TouchedFile> {
     ordered(files.into_values().collect())
 }
 
-/// Returns the last todo list that has any items.
+/// Returns the last todo list that is not empty.
 pub fn todos(turns: &[Turn]) -> &[Todo] {
     let lists = calls(turns).filter_map(|call| match &call.input {
         Input::Todos { items } if !items.is_empty() => Some(items.as_slice()),
@@ -159,7 +160,7 @@ pub fn todos(turns: &[Turn]) -> &[Todo] {
 
 fn tasks(turns: &[Turn]) -> Vec<Todo> {
     let mut items = todos(turns).to_vec();
-    // Those that are done make room for those that are not.
+    // If the list is too long, completed items are omitted first.
     if items.len() > ITEMS_MAX {
         items.sort_by_key(is_done);
         items.truncate(ITEMS_MAX);

@@ -1,4 +1,4 @@
-//! Outcome of a session in Claude's words: what it passed to the tool `remember` at the end.
+//! Outcome of a session in the words that Claude passed to the tool `remember` at the end of the session.
 
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ impl Texts {
     }
 }
 
-/// Adds the last outcome that was passed in a call which did not fail.
+/// Adds the outcome from the last call of `remember` that did not fail.
 pub(super) fn add(record: &mut SessionRecord, turns: &[Turn]) {
     let told = calls(turns).filter(|call| {
         let is_ours = call.tool.starts_with("mcp__") && call.tool.ends_with(REMEMBER);

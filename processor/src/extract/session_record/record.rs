@@ -1,4 +1,4 @@
-//! Data of a session record, and the union of the records of one session.
+//! Data of a session record, and merging of the records of one session.
 
 use memory_store::memory::CommandRecord;
 use memory_store::signature::classify;
@@ -13,73 +13,74 @@ use crate::extract::sets::{overlap, word_set};
 use crate::transcript::Speaker;
 use crate::transcript::session::Todo;
 
-/// Format of a record; after a change all records are rebuilt.
+/// Format of a record. If it changes, all records are rebuilt.
 pub const VERSION: u32 = 1;
 
-/// Files of a session, those that were touched last.
+/// Maximum number of files of a session. The most recent files are kept.
 const FILES_MAX: usize = 200;
-/// Commands of a session that failed and did not pass since, the last ones.
+/// Maximum number of commands that failed and did not pass later. The last ones are kept.
 pub(super) const FAILING_MAX: usize = 8;
-/// Commands that passed which are kept, the last ones.
+/// Maximum number of lines of passed commands. The last ones are kept.
 pub(super) const PASSING_MAX: usize = 100;
-/// Items of a plan or a todo list.
+/// Maximum number of items of a plan or a todo list.
 pub(super) const ITEMS_MAX: usize = 30;
-/// Share of words from which a task that a model read is an item of the todo list.
+/// Minimum share of common words from which a task found by a model counts as an existing item.
 const SAME_TASK_SHARE: f32 = 0.5;
-/// Tool calls that the user rejected, the last ones.
+/// Maximum number of tool calls that the user rejected. The last ones are kept.
 pub(super) const REJECTED_MAX: usize = 10;
-/// Characters of a request or an answer, and of an item of a list.
+/// Maximum length in characters of a request or an answer (`TEXT_CHARS_MAX`), and of an item of a list
+/// (`ITEM_CHARS_MAX`).
 pub(super) const TEXT_CHARS_MAX: usize = 400;
 pub(super) const ITEM_CHARS_MAX: usize = 160;
 
-/// Record of a session, or of a part or a subagent of one. All texts are redacted and short.
+/// Record of a session, of a part of a session, or of a subagent. All texts are redacted and short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionRecord {
-    /// Format ([`VERSION`]); 0 if a version before session records wrote commands and cures alone.
+    /// Format ([`VERSION`]); 0 in files of versions before session records, which contain only commands and cures.
     pub version: u32,
-    /// The session.
+    /// Id of the session.
     pub session: String,
-    /// The subagent, if this is the record of one.
+    /// Id of the subagent, if this is the record of a subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Speaker of its prompts, if it has any.
+    /// Speaker of the session's prompts; `None` if it has no prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<Speaker>,
     /// Time of the first step.
     pub first: Timestamp,
     /// Time of the last step.
     pub last: Timestamp,
-    /// Working directory of the first turn, as the transcript has it.
+    /// Working directory of the first turn, as recorded in the transcript.
     pub folder: String,
     /// Git branch of the last turn; empty outside git.
     pub branch: String,
-    /// Title, made from the request.
+    /// Title, derived from the request.
     pub title: String,
     /// The first request.
     pub first_request: String,
     /// The last request.
     pub last_request: String,
-    /// Prompts that its speaker gave.
+    /// Number of prompts by the speaker.
     pub prompts: usize,
-    /// Whether files, commits or commands of it changed anything.
+    /// Whether the session changed anything, by files, commits or commands.
     pub changed: bool,
-    /// Files that it touched, the last one first.
+    /// Files that the session read or edited, the most recent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<TouchedFile>,
     /// Commands that passed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRecord>,
-    /// Commands that failed and did not pass since.
+    /// Commands that failed and did not pass later.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failing: Vec<CommandRecord>,
-    /// Lines of the last commands that passed, in their normal form.
+    /// Lines of the last passed commands, in their normal form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passing: Vec<String>,
-    /// Calls that failed, with the actions until they passed.
+    /// Calls that failed and were cured, with the actions between failure and success.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cures: Vec<Cure>,
-    /// Commits that were made in it.
+    /// Commits made in the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<Landed>,
     /// The last plan that the user accepted.
@@ -91,33 +92,33 @@ pub struct SessionRecord {
     /// Tool calls that the user rejected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<RejectedCall>,
-    /// The last question, if it was not answered.
+    /// The last question to the user, if it was not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// The last words of the assistant, if the last turn was interrupted.
+    /// The last text of the assistant, if the last turn was interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
     /// First paragraph of the last answer.
     pub answer: String,
-    /// Completed work that Claude named at the end of the session.
+    /// Completed work as listed by Claude at the end of the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<String>,
-    /// Decisions that a model read in the session, or that Claude named at its end.
+    /// Decisions that a model found in the session, or that Claude listed at its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// Tasks that a model read as still open at the end of the session, or that Claude named.
+    /// Tasks that are open at the end of the session, as found by a model or listed by Claude.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// True if the transcript was imported from a folder: it may be another person's.
+    /// True if the transcript was imported from a folder. It may then be another person's session.
     #[serde(skip)]
     pub brought: bool,
 }
 
-/// File that a session touched.
+/// File that a session read or edited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TouchedFile {
-    /// Path below the root of the working tree.
+    /// Path relative to the root of the working tree.
     pub path: String,
     /// Number of edits.
     pub edits: usize,
@@ -134,9 +135,9 @@ pub struct TouchedFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AcceptedPlan {
-    /// Its first heading.
+    /// The first heading of the plan.
     pub title: String,
-    /// The items of its lists.
+    /// The items of the lists in the plan.
     pub items: Vec<String>,
 }
 
@@ -144,30 +145,30 @@ pub struct AcceptedPlan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RejectedCall {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Its command line or file.
+    /// Command line or file of the call.
     pub what: String,
 }
 
-/// A call that failed and passed later, or a command that did its work instead.
+/// A call that failed and later passed, or for which another command later did the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cure {
     /// Time of the failure.
     pub at: Timestamp,
-    /// The records of the failure and of its end.
+    /// Ids of the transcript records of the failure and of the success.
     pub turns: Vec<String>,
-    /// The call: a command line, or a tool and a file.
+    /// The failed call: a command line, or a tool and a file.
     pub call: String,
-    /// The line of its output that names the error.
+    /// The line of the output that names the error.
     pub error: String,
-    /// The error's signature, if it distinguishes one error from others.
+    /// Signature of the error, if the signature is specific to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// The remedy, in one sentence.
+    /// The solution, in one sentence.
     pub cure: String,
-    /// The files that were changed, and those that the call names.
+    /// The files that were changed, and the files that the call names.
     pub paths: Vec<String>,
     /// Number of steps from the failure to its end; 0 in records of versions that did not count them.
     #[serde(skip_serializing_if = "is_zero")]
@@ -180,19 +181,19 @@ const fn is_zero(steps: &usize) -> bool {
 }
 
 impl SessionRecord {
-    /// Returns the unfinished items of the todo list, and other items that a model read as open.
+    /// Returns the unfinished items of the todo list, followed by other open tasks.
     pub fn open_tasks(&self) -> impl Iterator<Item = &str> {
         let listed = self.tasks.iter().filter(|task| !is_done(task)).map(|task| task.text.as_str());
         listed.chain(self.unfinished.iter().map(String::as_str))
     }
 
-    /// Moves the tasks among drafts to the open items of the session: they are not memories.
+    /// Moves drafts of kind task to the open tasks of the session, because tasks do not become memories.
     pub fn take_tasks(&mut self, drafts: &mut Vec<Draft>) {
         let tasks: Vec<Draft> = drafts.extract_if(.., |draft| draft.kind == Kind::Task).collect();
         self.add_unfinished(tasks.into_iter().map(|task| task.title));
     }
 
-    /// Adds tasks that a model read as open, except those in the todo list and existing ones.
+    /// Adds open tasks, except tasks that are in the todo list or were added before.
     pub fn add_unfinished(&mut self, tasks: impl Iterator<Item = String>) {
         for task in tasks {
             let task = cut(&plain(&task), ITEM_CHARS_MAX);
@@ -205,7 +206,7 @@ impl SessionRecord {
         }
     }
 
-    /// Adds decisions, except those that it has.
+    /// Adds decisions, except existing ones.
     pub fn add_decisions(&mut self, decisions: impl Iterator<Item = String>) {
         for decision in decisions {
             let words = word_set(&decision);
@@ -217,34 +218,34 @@ impl SessionRecord {
         }
     }
 
-    /// Returns whether there is unfinished work.
+    /// Whether the session has unfinished work.
     pub fn leaves_open(&self) -> bool {
         let is_open = self.question.is_some() || self.stopped.is_some();
         is_open || !self.failing.is_empty() || self.open_tasks().next().is_some()
     }
 
-    /// Returns whether a command that failed passed in it, or another one of its class.
+    /// Whether the session ran, with success, the command in `line` or another command of its class.
     pub fn passes(&self, line: &str) -> bool {
         self.passing.iter().any(|passed| settles(passed, line))
     }
 
-    /// Returns the files that it wrote, with the time of the last write.
+    /// Returns the files that the session wrote, with the time of the last write.
     pub fn written(&self) -> impl Iterator<Item = (&str, Timestamp)> {
         self.files.iter().filter_map(|file| Some((file.path.as_str(), file.edited?)))
     }
 
-    /// Returns whether it is empty.
+    /// Whether all fields except the version are empty.
     pub fn is_empty(&self) -> bool {
         *self == Self { version: self.version, ..Self::default() }
     }
 
-    /// Adds the record of a later part of the session, or of a subagent of it.
+    /// Merges the record of a later part of the session, or of one of its subagents.
     pub fn extend(&mut self, later: Self) {
         if self.is_empty() {
             *self = later;
             return;
         }
-        // A command that passes in this part fails no longer.
+        // A command that passes in the later part is no longer failing.
         let is_later = |known: &CommandRecord| {
             later.passes(&known.line) || later.failing.iter().any(|it| it.line == known.line)
         };
@@ -271,7 +272,7 @@ impl SessionRecord {
             self.session = later.session;
         }
         self.version = self.version.max(later.version);
-        // The rest of a subagent's record is about its own task.
+        // The other fields of a subagent's record describe the subagent's own task.
         if later.agent.is_some() {
             return;
         }
@@ -305,12 +306,12 @@ impl SessionRecord {
         }
     }
 
-    /// Returns the texts worded by people, models and programs, which must not be printed unchecked.
+    /// Returns the texts written by people, models and programs. These must be checked before they are printed.
     pub fn prose(&mut self) -> Vec<&mut String> {
         self.split_texts().0
     }
 
-    /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures stay.
+    /// Removes the texts of removed turns, but keeps the title, the files, the commits, the commands and the cures.
     pub fn forget_turns(&mut self) {
         for text in [&mut self.first_request, &mut self.last_request, &mut self.answer] {
             text.clear();
@@ -320,8 +321,8 @@ impl SessionRecord {
         self.rejected.clear();
     }
 
-    /// Removes texts that a model would read as an order: Claude's words may repeat a page or a file that contained
-    /// them, and a later session receives them.
+    /// Removes texts that resemble an injected instruction. Claude may have repeated such an instruction from a page or
+    /// a file, and a later session would receive it.
     pub fn leave_out_orders(&mut self) {
         if !is_sound(&self.answer) {
             self.answer.clear();
@@ -346,7 +347,7 @@ impl SessionRecord {
         sound
     }
 
-    /// Returns every text, for the redaction of data that must not be stored.
+    /// Returns every text, so that data that must not be stored can be redacted.
     pub fn texts(&mut self) -> Vec<&mut String> {
         let (mut texts, others) = self.split_texts();
         texts.extend(others);
@@ -389,24 +390,24 @@ impl SessionRecord {
     }
 }
 
-/// Returns whether a text does not read like an order to a model.
+/// Whether a text does not resemble an injected instruction.
 pub fn is_sound(text: &str) -> bool {
     suspicion("", text, TextOrigin::Own).is_none()
 }
 
-/// Returns whether an item of a todo list is done.
+/// Whether an item of a todo list is completed.
 pub fn is_done(task: &Todo) -> bool {
     task.state == "completed"
 }
 
-/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line
-/// with others, or of its class.
+/// Whether a passed command shows that a failed command is cured: it contains the same command, as a whole or joined
+/// with `&&`, or both are of the same class.
 pub fn settles(passed: &str, failed: &str) -> bool {
     let class = classify(passed);
     passed.split(" && ").any(|one| one == failed) || class.is_some() && classify(failed) == class
 }
 
-/// Returns files with the last one first; if there are too many, written files precede others.
+/// Sorts files with the most recent first. If there are too many, files that were only read are omitted first.
 pub(super) fn ordered(mut files: Vec<TouchedFile>) -> Vec<TouchedFile> {
     if files.len() > FILES_MAX {
         files.sort_by(|one, other| {

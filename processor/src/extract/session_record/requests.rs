@@ -9,7 +9,7 @@ use crate::transcript::session::{Input, Session, StepKind, Turn};
 /// Maximum number of characters of a title.
 const TITLE_CHARS_MAX: usize = 120;
 
-/// Returns the request of a turn; `None` if it only continues the previous one, or contains only material.
+/// Returns the request of a turn; `None` if the prompt only continues the work, or contains only material.
 fn request_of(turn: &Turn) -> Option<String> {
     let words = words_of(turn);
     let request = asked(words);
@@ -17,8 +17,8 @@ fn request_of(turn: &Turn) -> Option<String> {
     (!request.is_empty() && !goes_on(words)).then(|| cut(request, TEXT_CHARS_MAX))
 }
 
-/// Returns the words of the first prompt that only continues, used if no prompt is a request. Pasted material is
-/// excluded, because it may be another person's.
+/// Returns the text of the first prompt that only continues the work. It is used if no prompt contains a request.
+/// Pasted material is excluded, because it may be another person's.
 fn any_words(turns: &[Turn]) -> String {
     let mut words = turns.iter().map(words_of);
     let words = words.find(|words| !words.trim().is_empty() && goes_on(words));
@@ -35,8 +35,8 @@ pub fn last(turns: &[Turn]) -> String {
     turns.iter().rev().find_map(request_of).unwrap_or_else(|| any_words(turns))
 }
 
-/// Returns the title of a session: the one in its transcript, or its first request; if there is neither, the heading of
-/// its plan or the subject of its first commit. Texts that only continue, contain a plan or are a slash command are
+/// Returns the title of a session: the title in its transcript, or its first request, or the heading of its plan, or
+/// the subject of its first commit. Texts that only continue the work, contain a plan or are a slash command are
 /// skipped, because they do not describe the work.
 pub fn title(session: &Session, plan: Option<&AcceptedPlan>, commits: &[Landed]) -> String {
     let turns = &session.turns;
@@ -54,7 +54,7 @@ fn is_title(text: &str) -> bool {
     !hands_over && !goes_on(text) && !text.starts_with(['/', '<'])
 }
 
-/// Returns the last plan that the user accepted, in plan mode or as a prompt that contains the plan.
+/// Returns the last plan that the user accepted, either in plan mode or by a prompt that contains the plan.
 pub fn plan(turns: &[Turn]) -> Option<AcceptedPlan> {
     let of_turn = |turn: &Turn| {
         let steps = turn.steps.iter().rev();

@@ -168,11 +168,11 @@ fn a_question_is_open_until_it_is_answered() {
     assert_eq!(question(vec![turn("Choose", vec![asks()]), turn("the second", vec![])]), None);
     let typed = step(2, StepKind::Queued { text: "the second".to_owned() });
     assert_eq!(question(vec![turn("Choose", vec![asks(), typed])]), None);
-    // The client's notice that a task ended is not an answer.
+    // A notice by the client about the end of a task is not an answer.
     let mut notice = turn("", vec![]);
     notice.prompt.by = PromptBy::Machine;
     assert!(question(vec![turn("Choose", vec![asks()]), notice]).is_some());
-    // A question of the user without an answer.
+    // A question of the user without an answer counts.
     assert_eq!(
         question(vec![turn("Why is it slow at night?", vec![])]).as_deref(),
         Some("Why is it slow at night?")
@@ -190,7 +190,7 @@ fn a_question_is_open_until_it_is_answered() {
 
 #[test]
 fn a_command_fails_until_it_passes_alone_or_with_others() {
-    // Never run, because a parallel one failed.
+    // This command was not run, because a parallel command failed.
     let sibling = shell(3, "make build", "Sibling tool call errored", true);
     let error = "error: it broke badly";
     let steps = vec![

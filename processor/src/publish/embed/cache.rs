@@ -8,7 +8,7 @@ use memory_store::embed::{DIMENSIONS, Space, Vector};
 
 use super::records::{HEADER, Records};
 
-/// First bytes of a cache, including the version of its format. The id of the space follows.
+/// First bytes of a cache, with the version of its format. The id of the space follows.
 const MAGIC: [u8; 8] = *b"TLVECS\x001";
 
 /// An open cache.

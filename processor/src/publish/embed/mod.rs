@@ -1,10 +1,10 @@
 //! Computes the vectors of memories and turns.
 //!
-//! New texts are published at once with the vectors of the table, which cost microseconds. Then the transformer embeds
-//! new texts, for a limited time: memories first, then the latest turns. Its vectors are stored in caches and replace
-//! those of the table in the index. A run that is killed loses the vectors of one portion. Once the indexes contain the
-//! transformer's vectors of all turns, the cache of turns is removed. If all turns are published again later, their
-//! vectors are read from the existing indexes.
+//! New texts are published immediately with vectors of the table, which take microseconds. Then the transformer embeds
+//! new texts for a limited time: memories first, then the latest turns. Its vectors are stored in caches, and replace
+//! those of the table in the index. A run that is killed loses the vectors of at most one portion. When the indexes
+//! contain the transformer's vectors of all turns, the cache of turns is removed. If all turns are published again
+//! later, their vectors are read from the existing indexes.
 
 mod cache;
 mod published;
@@ -37,8 +37,8 @@ const PORTION: usize = 32;
 /// Maximum number of embedding threads. It is low because the user's programs run at the same time.
 const THREADS_MAX: usize = 2;
 
-/// Number of texts that are looked up in the table file individually. For more texts, reading the whole table takes no
-/// longer.
+/// Number of texts that are looked up in the table's file individually. For more texts, reading the whole table is
+/// faster.
 const TEXTS_FEW: usize = 64;
 
 /// The models that embed the texts of a project.
@@ -46,7 +46,7 @@ const TEXTS_FEW: usize = 64;
 pub struct Embedding {
     models: PathBuf,
     table: Table,
-    /// The table, read as a whole after many lookups.
+    /// The table in memory, which is read after many lookups.
     whole: OnceLock<Option<Table>>,
     /// Number of texts that were looked up.
     looked_up: AtomicUsize,
@@ -80,23 +80,23 @@ impl Embedding {
         Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None, published }))
     }
 
-    /// Returns the table to use for one more text.
+    /// Returns the table for looking up one more text.
     fn table(&self) -> &Table {
         if self.looked_up.fetch_add(1, Ordering::Relaxed) < TEXTS_FEW {
             return &self.table;
         }
         let load = || {
             let whole = Table::load(&self.models).ok();
-            // Another table may have been installed meanwhile.
+            // Another table may have been installed since.
             whole.filter(|whole| whole.space() == self.table.space())
         };
         self.whole.get_or_init(load).as_ref().unwrap_or(&self.table)
     }
 
-    /// Checks whether the transformer exists, before any text is read for it.
+    /// Checks whether the transformer exists, before texts are read for it.
     ///
     /// # Errors
-    /// If it does not exist.
+    /// If the transformer does not exist.
     pub fn find_transformer(&self) -> Result<()> {
         let path = self.models.join(EmbedderModel::read(&self.models)?.transformer);
         std::fs::metadata(&path).map(drop).with_context(|| path.display().to_string())
@@ -105,7 +105,7 @@ impl Embedding {
     /// Opens the cache of turns, which may be large.
     ///
     /// # Errors
-    /// If it cannot be read or written.
+    /// If the cache cannot be read or written.
     pub fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
             let path = self.caches.join(TURNS);
@@ -114,17 +114,17 @@ impl Embedding {
         Ok(())
     }
 
-    /// Reads the vectors of turns in these indexes, before all turns are published again.
+    /// Reads the vectors of turns from these indexes, before all turns are published again.
     pub fn take_published(&mut self, folders: &[PathBuf]) {
         for folder in folders {
-            // A text whose vector cannot be read is embedded again.
+            // If a vector cannot be read, its text is embedded again.
             let _ = published::each(folder, self.table.space(), &mut |text, vector| {
                 self.published.insert(text, vector);
             });
         }
     }
 
-    /// Drops these vectors, once they are published.
+    /// Drops the vectors that were read from the indexes, after they are published.
     pub fn drop_published(&mut self) {
         self.published = HashMap::new();
     }
@@ -145,12 +145,12 @@ impl Embedding {
         self.memories.has(text)
     }
 
-    /// Returns whether the opened caches or the indexes have the transformer's vector of a turn's text.
+    /// Returns whether there is a vector by the transformer of a turn's text, in the open cache of turns.
     pub fn has_turn(&self, text: &str) -> bool {
         self.turns.as_ref().is_some_and(|turns| turns.has(text))
     }
 
-    /// Embeds new texts with the transformer, memories first, until the time is over. Returns the number of embedded
+    /// Embeds new texts with the transformer, memories first, until the time limit. Returns the number of embedded
     /// texts.
     ///
     /// # Errors

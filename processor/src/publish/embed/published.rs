@@ -1,4 +1,4 @@
-//! Vectors of turns in an index.
+//! Reads vectors of turns from an index.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use memory_store::custom_embedder::TextHash;
 use memory_store::embed::{Encoder, Space, Vector};
 use memory_store::index::Index;
 
-/// Calls `told` with each vector of a turn that the transformer made in this space, and with the hash of the text.
+/// Calls `told` with each vector of a turn that the transformer computed in this space, and with the hash of its text.
 pub(super) fn each(
     folder: &Path,
     space: Space,

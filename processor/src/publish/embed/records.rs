@@ -1,8 +1,8 @@
-//! Caches of values that are computed from texts, so that no value is computed twice, for example for another working
-//! tree or when a memory is restored.
+//! Caches of values that are computed from texts. A value is not computed again, for example, for another working tree
+//! or for a restored memory.
 //!
-//! A file consists of records of equal size and only grows. If a crash truncated a record, or a record is damaged, its
-//! value is computed again. Only one process at a time writes a file: the holder of the project's lock.
+//! A file consists of records of equal size, and records are only appended. If a crash truncated a record, or a record
+//! is damaged, its value is computed again. Only one process at a time writes a file: the holder of the project's lock.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -17,11 +17,11 @@ use memory_store::store::{Privacy, create_folder};
 
 /// Size in bytes of the header before the records. It contains the format and the source of the values.
 pub const HEADER: usize = 24;
-/// Size in bytes of a record without its value: the text's hash before the value, and a checksum after it.
+/// Size in bytes of a record without its value: the hash of the text and a checksum.
 const FRAME: usize = KEY + 4;
 /// Size in bytes of a text's hash.
 const KEY: usize = 16;
-/// Maximum size of a file's records in bytes. When it is reached, the older half is removed.
+/// Maximum size of a file's records in bytes. If it is reached, the older half is removed.
 const BYTES_MAX: usize = 140 << 20;
 
 /// An open file of records.
@@ -90,7 +90,7 @@ impl Records {
         Ok(())
     }
 
-    /// Returns the value computed from a text.
+    /// Returns the value that was computed from a text.
     pub fn get(&self, text: TextHash) -> Option<Vec<u8>> {
         let place = *self.places.get(&text)?;
         let mut record = vec![0; self.value + FRAME];

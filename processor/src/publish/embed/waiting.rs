@@ -8,8 +8,8 @@ use memory_store::embed::Space;
 use memory_store::index::Index;
 use memory_store::index::segment::Segment;
 
-/// Returns whether any document of the index in `dir` has no vector by the transformer in this space. Segments that
-/// cannot be read do not count, because the next sync replaces them.
+/// Returns whether any document of the index in `dir` has no vector by the transformer in this space. Unreadable
+/// segments do not count, because the next sync replaces them.
 pub(crate) fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     let Some(index) = Index::open(dir)? else { return Ok(false) };
     let (turns, _) = index.passages();
@@ -17,8 +17,9 @@ pub(crate) fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     Ok(segments.any(|segment| missing(segment, space).is_ok_and(|missing| missing > 0)))
 }
 
-/// Returns the texts of turns without such a vector in the index in `dir`, at most `most`, the latest first. `made`
-/// returns whether a text's vector exists already; then only its segment must be written again.
+/// Returns the texts of turns in the index in `dir` that have no vector by the transformer, at most `most` texts, the
+/// latest first. Texts for which `made` returns true are not returned, because their vectors exist and only the segment
+/// must be written again.
 pub(crate) fn turns(
     dir: &Path,
     space: Space,
@@ -50,7 +51,7 @@ pub(crate) fn turns(
     Ok(texts)
 }
 
-/// Returns the number of documents in a segment without such a vector.
+/// Returns the number of documents in a segment that have no vector by the transformer.
 fn missing(segment: &Segment, space: Space) -> Result<u32> {
     let head = segment.vector_head()?.filter(|head| head.space == space);
     Ok(head.map_or(segment.docs(), |head| head.count - head.transformed))

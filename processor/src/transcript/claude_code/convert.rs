@@ -1,5 +1,5 @@
-//! Converts one line of a transcript to its stored records. It depends only on the line, so that slices of a transcript
-//! give the records of the whole.
+//! Converts one line of a transcript to records. The result depends only on the line, so reading a transcript in
+//! portions results in the same records as reading it as a whole.
 
 use memory_store::Timestamp;
 use memory_store::prompt::{user_text, user_text_in_pieces, without_echoes};
@@ -16,21 +16,21 @@ use crate::transcript::redact::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::session::PromptBy;
 use crate::transcript::source::LineOutcome;
 
-/// Bytes kept of a prompt or a text of the assistant.
+/// Maximum number of bytes of a prompt or of a text by the assistant.
 pub const TEXT_BYTES_MAX: usize = 64 << 10;
-/// Bytes kept of one piece of reasoning.
+/// Maximum number of bytes of one piece of thinking.
 pub const THINKING_BYTES_MAX: usize = 16 << 10;
-/// Bytes kept of a machine's prompt.
+/// Maximum number of bytes of a prompt by a machine.
 pub const MACHINE_BYTES_MAX: usize = 4 << 10;
-/// Objects read from one line that two writers tore.
+/// Maximum number of objects in one line. There may be several if two writers wrote at the same time.
 const OBJECTS_PER_LINE_MAX: usize = 8;
 
-/// Entry points at which a person types.
+/// Entry points of clients in which a person types.
 const INTERACTIVE: [&str; 2] = ["cli", "remote"];
-/// Entry points of editors and desktop programs.
+/// Entry points of editors and desktop clients.
 const EDITORS: [&str; 3] = ["claude-vscode", "claude-jetbrains", "claude-desktop"];
 
-/// Maximum number of passes over a damaged line in total.
+/// Maximum number of bytes that are scanned in a damaged line, in multiples of the line's length.
 const SALVAGE_PASSES: usize = 16;
 
 /// Adds the records of `line` to `out`.
@@ -40,7 +40,7 @@ pub fn convert(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineO
         if rest.is_empty() {
             return LineOutcome::Read;
         }
-        // After a torn write other text may precede the next object.
+        // After a torn write, other text may precede the next object.
         let Some(start) = memchr::memchr(b'{', rest) else { return LineOutcome::Damaged };
         rest = &rest[start..];
         let head = scan(rest);
@@ -53,15 +53,15 @@ pub fn convert(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineO
     LineOutcome::Damaged
 }
 
-/// Searches for a whole record after the remains of a torn one. Many unclosed objects may be nested in one another, so
-/// that not each can be scanned to its end: the total number of scanned bytes is limited.
+/// Searches a complete record after the beginning of a torn one. Many unclosed objects may be nested, and scanning each
+/// to its end would be slow, so the total number of scanned bytes is limited.
 fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutcome {
     let mut left = line.len().saturating_mul(SALVAGE_PASSES);
     for marker in [&b"{\"parentUuid\":"[..], b"{\"type\":"] {
         for start in memchr::memmem::find_iter(line, marker).filter(|start| *start > 0) {
             let rest = &line[start..];
             let head = scan(rest);
-            // A content block also begins so; only records have an id.
+            // A content block may begin in the same way, but only records have an id.
             let record = head.closed && !head.uuid.is_empty();
             let end = head.end.unwrap_or(rest.len());
             let Some(after) = left.checked_sub(end) else { return LineOutcome::Damaged };
@@ -94,7 +94,7 @@ fn object(
     }
     let value = serde_json::from_slice::<Value>(bytes)
         .or_else(|_| serde_json::from_slice(&repair(bytes)))
-        // A value that is nested too deep is left out, and the rest of the line is read.
+        // A value that is nested too deeply is omitted, and the rest of the line is read.
         .ok()
         .or_else(|| serde_json::from_slice(&repair(&shallow(bytes)?)).ok());
     let Some(value) = value else { return LineOutcome::Damaged };
@@ -107,7 +107,7 @@ fn object(
     LineOutcome::Read
 }
 
-/// A line that is not kept may still stand between two that are.
+/// Returns the link of an omitted line: the line may be the parent of a line that is kept.
 fn link(head: &LineHead<'_>) -> Option<Record> {
     let uuid = |bytes: &[u8]| str::from_utf8(bytes).ok().map(|text| name(Some(&Value::from(text))));
     let (uuid, parent) = (uuid(head.uuid)?, uuid(head.parent)?);
@@ -199,7 +199,7 @@ impl ParsedLine<'_> {
         if interrupted {
             self.push(out, RecordWhat::Interrupt);
         }
-        // Beside a person's words those of others are not theirs.
+        // If a person's words are present, texts by agents and machines in the same record are not used.
         if by.is_none() && !agents.is_empty() {
             (words, by) = (agents, Some(PromptBy::Agent));
         } else if by.is_none() && !machine.is_empty() {
@@ -297,8 +297,8 @@ impl ParsedLine<'_> {
         match self.text("operation") {
             "enqueue" => {
                 let text = tool::block_text(self.value.get("content"));
-                // Finished background tasks are queued as JSON objects; they keep their place in the queue, but have no
-                // author.
+                // Notices about finished background tasks are queued as JSON objects. They are kept as entries of the
+                // queue without text.
                 let text = match prompt::classify(&text) {
                     Said::Prompt(text) if !text.starts_with("{\"task_id\"") => text,
                     _ => String::new(),
@@ -315,7 +315,7 @@ impl ParsedLine<'_> {
     }
 
     fn title(&self, key: &str, rank: u8, out: &mut Vec<Record>) {
-        /// Bytes kept of a title.
+        /// Maximum number of bytes of a title.
         const TITLE_BYTES_MAX: usize = 512;
         let text = self.kept(self.text(key).trim(), TITLE_BYTES_MAX);
         if !text.is_empty() {
@@ -371,7 +371,7 @@ impl ParsedLine<'_> {
     }
 }
 
-/// Returns the author of a prompt by the fields of its record that newer versions write.
+/// Returns the author of a prompt from the fields of its record, which only newer versions write.
 pub fn prompt_by(record: &Value) -> PromptBy {
     let word = |key: &str| match record.get(key) {
         Some(Value::String(text)) => text.to_ascii_lowercase(),
@@ -383,7 +383,7 @@ pub fn prompt_by(record: &Value) -> PromptBy {
     if record.get("isSidechain").and_then(Value::as_bool).unwrap_or_default() {
         return PromptBy::Machine;
     }
-    // The lead of a team writes a member's prompts, as a person would.
+    // The lead of a team sends prompts to a member as a person would.
     let is_typed = matches!(origin.as_str(), "human" | "user") && source == "typed";
     if !is_typed && is_of_team_member(record) {
         return PromptBy::Agent;
@@ -407,26 +407,27 @@ pub fn prompt_by(record: &Value) -> PromptBy {
     }
 }
 
-/// Returns whether a program gives the prompts of a session. Unknown entry points count as programs: a missed wish can
-/// be repeated, a false one is followed.
+/// Returns whether a program sends the prompts of a session. Unknown entry points count as programs, because a person
+/// can repeat a wish that was missed, but a wrong wish would be followed.
 fn is_of_program(origins: [&str; 2], entrypoint: &str) -> bool {
-    // They start their sessions through the SDK, and a person types there.
+    // Editors start their sessions through the SDK, but a person types the prompts.
     if EDITORS.contains(&entrypoint) {
         return false;
     }
-    // Older versions do not record it.
+    // Older versions do not record the entry point.
     let is_interactive = entrypoint.is_empty() || INTERACTIVE.contains(&entrypoint);
     !is_interactive || origins.iter().any(|origin| origin.starts_with("sdk"))
 }
 
-/// Returns whether a record is of a session that another agent leads. The lead of a team carries its name, too.
+/// Returns whether a record is of a session that another agent leads. The record of the lead also contains a name, so
+/// that name is excluded.
 fn is_of_team_member(record: &Value) -> bool {
     let name = string(record, "agentName");
     let is_lead = ["team-lead", "lead", "leader"].contains(&name.to_ascii_lowercase().as_str());
     !name.is_empty() && !is_lead
 }
 
-/// Returns an id for a record whose line has none: the same line always has the same.
+/// Returns an id for a record whose line has no id. The same line always has the same id.
 fn content_id(what: &RecordWhat, at: Timestamp) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&at.0.to_le_bytes());

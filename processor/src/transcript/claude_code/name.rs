@@ -1,11 +1,11 @@
-//! Paths of transcripts: the session and the subagent in them.
+//! Parses the session and the subagent from the path of a transcript.
 
 use std::path::Path;
 
 use crate::transcript::name::TranscriptName;
 
-/// Parses a path: `<session>.jsonl`, `<session>/subagents/**/agent-<agent>.jsonl` (from 2.1.2 on), or
-/// `agent-<agent>.jsonl` beside the sessions (2.0.x). `None` for other files.
+/// Parses a path: `<session>.jsonl`, `<session>/subagents/**/agent-<agent>.jsonl` (since 2.1.2), or
+/// `agent-<agent>.jsonl` next to the sessions (2.0.x). Returns `None` for other files.
 pub fn name(path: &Path) -> Option<TranscriptName> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     if let Some(agent) = stem.strip_prefix("agent-") {
@@ -24,8 +24,8 @@ pub fn name(path: &Path) -> Option<TranscriptName> {
     (!session.is_empty() && !beside).then_some(TranscriptName { session, agent: None })
 }
 
-/// Returns the original name of a copied file: services that synchronise folders extend names after conflicting writes,
-/// and file managers if the name exists already.
+/// Returns the original name of a copied file. Services that synchronise folders change the name after a conflict, and
+/// file managers change it if the name exists already.
 fn original(stem: &str) -> &str {
     // Text after the id of a session was added by another program.
     if let Some(id) = stem.get(..UUID_CHARS).filter(|id| is_uuid(id)) {
@@ -36,7 +36,7 @@ fn original(stem: &str) -> &str {
     &stem[..end.unwrap_or(stem.len())]
 }
 
-/// Characters of a session's id.
+/// Number of characters in a session's id.
 const UUID_CHARS: usize = 36;
 
 fn is_uuid(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Removes insertions of terminals and the client from texts: escape sequences, and marks of pasted images.
+//! Removes text that terminals and the client inserted: escape sequences, and marks of pasted images.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,8 @@ pub fn without_sequences(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Returns the text after the sequence at its beginning (ECMA-48: CSI, OSC and other strings, and single characters).
+/// Returns the text after the escape sequence at its beginning (ECMA-48: CSI, OSC and other strings, and single
+/// characters).
 fn after_sequence(text: &str) -> &str {
     let mut chars = text.chars();
     let kind = match chars.next() {
@@ -37,7 +38,7 @@ fn after_sequence(text: &str) -> &str {
             end.map_or(rest, |end| &rest[end + 1..])
         }
         Some(']' | 'P' | 'X' | '^' | '_') => {
-            // An unterminated sequence ends with its line.
+            // An unterminated sequence ends at the end of its line.
             let end = rest.find(['\u{7}', '\u{9c}', ESCAPE, '\n']).unwrap_or(rest.len());
             let rest = &rest[end..];
             rest.strip_prefix("\u{1b}\\")
@@ -53,7 +54,7 @@ fn after_sequence(text: &str) -> &str {
     }
 }
 
-/// Returns a text of a prompt without the marks of images before and after its words. Between words a mark is part of
+/// Returns the text of a prompt without the marks of images at its beginning and end. A mark between words is part of
 /// the sentence.
 pub fn without_image_marks(text: &str) -> &str {
     let mut text = text.trim();
@@ -78,7 +79,7 @@ pub fn without_image_marks(text: &str) -> &str {
     }
 }
 
-/// Returns whether this follows [`IMAGE`] in a mark: `[Image]`, `[Image #1]`, `[Image: source: /tmp/a.png]`.
+/// Returns whether this text continues [`IMAGE`] to a mark: `[Image]`, `[Image #1]`, `[Image: source: /tmp/a.png]`.
 fn is_mark(rest: &str) -> bool {
     rest.starts_with([']', ':']) || rest.starts_with(" #")
 }

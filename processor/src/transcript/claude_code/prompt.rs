@@ -1,5 +1,5 @@
-//! Author of a prompt: separates a person's words from texts that Claude Code, hooks and other agents wrote in the same
-//! field.
+//! Authors of prompts: separates a person's words from texts that Claude Code, hooks and other agents wrote into the
+//! same field.
 
 use memory_store::prompt::{Origin, origin, user_text};
 
@@ -12,11 +12,11 @@ pub enum Said {
     Command(String),
     /// A prompt of another agent.
     Agent(String),
-    /// A prompt that Claude Code made.
+    /// A prompt that Claude Code created.
     Machine(String),
-    /// The user interrupted.
+    /// A mark that the user interrupted the turn.
     Interrupt,
-    /// Output of local commands, reminders: nothing that opens a turn.
+    /// Text that begins no turn, such as output of local commands and reminders.
     Nothing,
 }
 
@@ -33,7 +33,7 @@ pub fn classify(text: &str) -> Said {
         Origin::Shown => Said::Nothing,
         Origin::Agent => Said::Agent(text.to_owned()),
         Origin::Machine => Said::Machine(text.to_owned()),
-        // The `#` shortcut of older versions: the person's own words, for the memory file.
+        // The `#` shortcut of older versions, by which a person added words to a memory file.
         Origin::Person => match inner(text, "user-memory-input") {
             Some(noted) => Said::Prompt(noted.trim().to_owned()),
             None => Said::Prompt(text.to_owned()),

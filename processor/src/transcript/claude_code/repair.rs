@@ -1,20 +1,20 @@
-//! Repair of lines that JSON readers refuse: lone surrogates, for Claude Code cuts strings between the two halves of a
-//! character; and bytes that are no text, as a lost power supply or a network drive leaves them. Each costs a
-//! character, and not the line.
+//! Repairs lines that are invalid JSON, so that only single characters are lost and not the line. Claude Code may cut a
+//! string between the two halves of a surrogate pair. After a power failure or on a network drive, a line may contain
+//! bytes that are not UTF-8.
 
 use std::borrow::Cow;
 
-/// Returns a line with a replacement character for each half of a character and each byte that is no text, and a space
-/// for each control character.
+/// Returns a line with a replacement character for each lone surrogate and each byte that is not UTF-8, and with a
+/// space for each control character.
 pub fn repair(line: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(line);
     let mut repaired = surrogates(text.as_bytes()).into_owned();
-    // Between strings all white space is equivalent, and in a string control characters are invalid.
+    // Between strings, all white space is equivalent; inside strings, control characters are invalid.
     repaired.iter_mut().filter(|byte| byte.is_ascii_control()).for_each(|byte| *byte = b' ');
     repaired
 }
 
-/// Replaces `\ud8xx` without its partner by the replacement character's escape.
+/// Replaces each escape of a lone surrogate (`\ud8xx`) by the escape of the replacement character.
 fn surrogates(line: &[u8]) -> Cow<'_, [u8]> {
     let mut fixed: Option<Vec<u8>> = None;
     let mut at = 0;
@@ -29,7 +29,7 @@ fn surrogates(line: &[u8]) -> Cow<'_, [u8]> {
                 fixed[start + 2..start + 6].copy_from_slice(b"fffd");
                 at = start + 6;
             }
-            // Another escape: its second byte may be a backslash.
+            // The second byte of any other escape is skipped, because that byte may be a backslash.
             Some(_) | None => at = (start + 2).min(line.len()),
         }
     }

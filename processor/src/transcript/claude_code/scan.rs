@@ -1,34 +1,34 @@
-//! The few top-level strings of a JSON object, found without parsing the rest.
+//! Finds a few top-level strings of a JSON object without parsing the rest.
 //!
-//! More than half of a transcript's lines are of no interest (progress, copies of API requests,
-//! file snapshots), and some are megabytes long. This finds `type`, `uuid` and `parentUuid` at the
-//! top level only; the same words inside strings or nested objects do not count.
+//! More than half of a transcript's lines have no useful content (progress, copies of API requests, file snapshots),
+//! and some have several megabytes. The scan finds fields such as `type`, `uuid` and `parentUuid` only at the top
+//! level. The same words inside strings or nested objects do not count.
 
 /// Fields that [`scan`] finds. Values are the raw bytes between the quotes; ids contain no escapes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LineHead<'a> {
-    /// The record's type.
+    /// The type of the record.
     pub kind: &'a [u8],
-    /// The record's id.
+    /// The id of the record.
     pub uuid: &'a [u8],
-    /// The id of the record before it.
+    /// The id of the previous record.
     pub parent: &'a [u8],
-    /// The working directory, still with JSON escapes.
+    /// The working directory, as written with JSON escapes.
     pub cwd: &'a [u8],
-    /// The session, still with JSON escapes.
+    /// The session, as written with JSON escapes.
     pub session: &'a [u8],
     /// Whether the first object ends on this line.
     pub closed: bool,
-    /// End of the first object, if it is followed by other text on the line.
+    /// End of the first object, if other text follows it on the line.
     pub end: Option<usize>,
 }
 
-/// Scans one line. Damaged JSON gives what was found up to the damage.
+/// Scans one line. If the JSON is damaged, returns the fields before the damage.
 pub fn scan(line: &[u8]) -> LineHead<'_> {
     scan_until(line, |_| false)
 }
 
-/// Scans one line as far as its working directory and session are.
+/// Scans one line until the working directory and the session are found.
 pub fn place(line: &[u8]) -> LineHead<'_> {
     scan_until(line, |head| !head.cwd.is_empty() && !head.session.is_empty())
 }
@@ -77,11 +77,11 @@ fn scan_until(line: &[u8], is_enough: impl Fn(&LineHead<'_>) -> bool) -> LineHea
     head
 }
 
-/// Maximum depth of nesting; the parser gives up at 128.
+/// Maximum depth of nesting. The parser rejects a depth of 128.
 const DEPTH_MAX: u32 = 100;
 
-/// Returns the JSON with `null` in place of every value nested deeper than that. `None` if nothing is nested that deep,
-/// or if the text ends inside such a value.
+/// Returns the JSON with `null` instead of each value that is nested deeper than `DEPTH_MAX`. `None` if no value is
+/// nested so deeply, or if the text ends inside such a value.
 pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
     let mut kept = Vec::new();
     let (mut at, mut depth, mut copied) = (0, 0_u32, 0);
@@ -114,7 +114,7 @@ pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn keep<'a>(head: &mut LineHead<'a>, key: &[u8], text: &'a [u8]) {
-    // A key may be written with escapes, as any text.
+    // A key may contain escapes, like any string.
     let plain = key.contains(&b'\\').then(|| unescaped(key)).flatten();
     match plain.as_deref().map_or(key, str::as_bytes) {
         b"type" => head.kind = text,

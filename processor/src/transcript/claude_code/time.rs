@@ -1,13 +1,13 @@
-//! Times of records, in every spelling that programs write: RFC 3339, without a zone, and seconds or milliseconds since
-//! 1970.
+//! Parses times of records in all forms that programs write: RFC 3339, the same without a time zone, and seconds or
+//! milliseconds since 1970.
 
 use memory_store::Timestamp;
 use serde_json::Value;
 
-/// The first number that is one of milliseconds: as one of seconds it would be in the year 5138.
+/// Minimum number that counts as milliseconds. As seconds, it would be in the year 5138.
 const MS_FROM: f64 = 1e11;
 
-/// Parses a time; `None` if there is none. There was no client before 1971.
+/// Parses a time; `None` if it is invalid or before 1971, when there was no client.
 pub fn parse(value: &Value) -> Option<Timestamp> {
     let time = match value {
         Value::Number(number) => of_number(number.as_f64()?),
@@ -27,7 +27,7 @@ fn of_number(number: f64) -> Option<Timestamp> {
     (ms.is_finite() && ms.abs() < 1e15).then_some(Timestamp(ms.round() as i64))
 }
 
-/// Returns a date and a time without a zone as one of UTC; `None` for other texts.
+/// Returns a date and a time without a time zone as UTC; `None` for other texts.
 fn with_zone(text: &str) -> Option<String> {
     let (date, time) = text.split_once(['T', ' '])?;
     (!time.contains(['Z', 'z', '+', '-'])).then(|| format!("{date}T{}Z", time.trim()))

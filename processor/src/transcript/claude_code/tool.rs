@@ -1,4 +1,4 @@
-//! Tool calls and their results, in the form that extraction uses.
+//! Converts tool calls and their results to the form that extraction uses.
 
 use memory_store::prompt::without_echoes;
 use memory_store::redact::Given;
@@ -10,31 +10,31 @@ use crate::transcript::record::{TaskChange, ToolResult};
 use crate::transcript::redact::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::session::{Input, Todo};
 
-/// Bytes kept of a tool's output.
+/// Maximum number of bytes of a tool's output.
 pub const OUTPUT_BYTES_MAX: usize = 8 << 10;
-/// Bytes kept of a file that was read: it can be read again.
+/// Maximum number of bytes of a file that was read. It is low because the file itself is available.
 pub const READ_OUTPUT_BYTES_MAX: usize = 2 << 10;
-/// Bytes kept of a subagent's report.
+/// Maximum number of bytes of a subagent's report.
 pub const REPORT_BYTES_MAX: usize = 32 << 10;
-/// Bytes kept of the old and the new text of an edit, each.
+/// Maximum number of bytes of the old and of the new text of an edit.
 pub const EDIT_BYTES_MAX: usize = 4 << 10;
-/// Bytes kept of a command line, a search pattern or a description.
+/// Maximum number of bytes of a command line, a search pattern or a description.
 pub const COMMAND_BYTES_MAX: usize = 8 << 10;
-/// Bytes kept of a plan or a subagent's task.
+/// Maximum number of bytes of a plan or a subagent's task.
 pub const PLAN_BYTES_MAX: usize = 64 << 10;
-/// Maximum size of the stored input of an unknown tool.
+/// Maximum number of bytes of the input of an unknown tool.
 pub const OTHER_BYTES_MAX: usize = 2 << 10;
-/// Items kept of a list: todos, questions.
+/// Maximum number of items of a list, such as todos or questions.
 pub const ITEMS_MAX: usize = 200;
 
-/// Phrases that Claude Code inserts before a person's words in a refusal.
+/// Phrases that Claude Code inserts before the user's words if the user rejects a call.
 const REFUSAL_WORDS: &[&str] =
     &["To tell you how to proceed, the user said:", "the user said:", "The user said:"];
 
-/// Returns the input of a call, and its change to the list of tasks.
+/// Returns the input of a call, and the change that it makes to the list of tasks.
 pub fn input(tool: &str, value: &Value, redact: &dyn Redact) -> (Input, Option<TaskChange>) {
     if is_memory_tool(tool) {
-        // Claude's own account of a session is about the session, and no echo of a memory.
+        // The outcome that Claude passes at the end is about the session, and is not an echo of a memory.
         let outcome = value.get("outcome").filter(|_| tool.ends_with(REMEMBER));
         let json = outcome.map(|outcome| kept(&outcome.to_string(), PLAN_BYTES_MAX, redact));
         return (json.map_or(Input::Unknown, |json| Input::Other { json }), None);
@@ -136,7 +136,7 @@ fn todos(value: &Value, redact: &dyn Redact) -> Vec<Todo> {
         .collect()
 }
 
-/// Reads a `tool_result` block of a record, together with the record's own fields about it.
+/// Converts a `tool_result` block of a record, with the record's fields about the result.
 pub fn result(block: &Value, record: &Value, redact: &dyn Redact) -> ToolResult {
     let mut output = without_echoes(&block_text(block.get("content"))).into_owned();
     drop_agent_trailer(&mut output);
@@ -165,7 +165,7 @@ pub fn result(block: &Value, record: &Value, redact: &dyn Redact) -> ToolResult 
     }
 }
 
-/// Returns the maximum size of an output worth keeping, by the shape of the structured result.
+/// Returns the maximum size in bytes of an output, which depends on the kind of the structured result.
 fn output_bytes_max(structured: &Value) -> usize {
     if structured.get("file").is_some() {
         READ_OUTPUT_BYTES_MAX
@@ -176,9 +176,9 @@ fn output_bytes_max(structured: &Value) -> usize {
     }
 }
 
-/// Returns whether a person refused the call, by the fields that Claude Code writes next to the result. A tool chooses
-/// the text of its result, so that text proves nothing: an error has the text `Error: ...`, and a denial by a rule or a
-/// hook has a kind of its own.
+/// Returns whether a person rejected the call, according to the fields that Claude Code writes next to the result. The
+/// text of the result is not used, because the tool chooses it. An error has the text `Error: ...`, and a denial by a
+/// rule or a hook has another kind.
 fn is_refusal(record: &Value) -> bool {
     match record.get("toolDenialKind").and_then(Value::as_str) {
         Some(kind) => kind == "user-rejected",
@@ -186,12 +186,12 @@ fn is_refusal(record: &Value) -> bool {
     }
 }
 
-/// Splits the person's words off a refusal.
+/// Removes the user's words from the text of a rejection and returns them.
 fn split_refusal(output: &mut String) -> String {
     for marker in REFUSAL_WORDS {
         if let Some(at) = output.find(marker) {
             let mut said = output.split_off(at)[marker.len()..].trim().to_owned();
-            // Drops the note that Claude Code adds for the model after the words.
+            // Removes the note for the model that Claude Code adds after the words.
             if let Some(note) = said.find("\n\nNote: ") {
                 said.truncate(note);
             }
@@ -201,7 +201,7 @@ fn split_refusal(output: &mut String) -> String {
     String::new()
 }
 
-/// Lines added and removed, counted in the patch.
+/// Returns the number of added and of removed lines, counted in the patch.
 fn changed(structured: &Value) -> Option<(u32, u32)> {
     let patch = structured.get("structuredPatch")?.as_array()?;
     let lines = || patch.iter().flat_map(|hunk| items(hunk, "lines")).filter_map(Value::as_str);
@@ -209,15 +209,15 @@ fn changed(structured: &Value) -> Option<(u32, u32)> {
         u32::try_from(lines().filter(|line| line.starts_with(sign)).count()).unwrap_or(u32::MAX)
     };
     if patch.is_empty() {
-        // A new file has no patch: all its lines are new.
+        // A new file has no patch, and all its lines are new.
         let content = structured.get("content")?.as_str()?;
         return Some((u32::try_from(content.lines().count()).unwrap_or(u32::MAX), 0));
     }
     Some((count('+'), count('-')))
 }
 
-/// Returns the questions and their answers. In the output, which repeats them, values that are secret because of their
-/// question are hidden.
+/// Returns the questions and their answers. Answers that are secret because of their question are hidden, also in the
+/// output, which repeats them.
 fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<(String, String)> {
     let Some(answers) = structured.get("answers").and_then(Value::as_object) else {
         hide_answers(output, redact);
@@ -237,7 +237,7 @@ fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<
             let asked = format!("{}: {question}", header(structured, question));
             let (clean, hidden) = redact.redact_answer(&asked, &answer, given);
             if clean != answer && !answer.is_empty() {
-                // Between the quotes of the question a rule may match less than in the answer alone.
+                // In the output, a rule may match less than in the separate answer.
                 *output = output.replace(&answer, &clean);
             }
             for value in hidden {
@@ -249,7 +249,7 @@ fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<
         .collect()
 }
 
-/// Returns the heading of a question, which may name the secret.
+/// Returns the heading of a question. It may name the kind of secret.
 fn header<'v>(structured: &'v Value, question: &str) -> &'v str {
     items(structured, "questions")
         .find(|asked| string(asked, "question") == question)
@@ -268,7 +268,7 @@ fn label(option: &Value) -> &str {
     option.as_str().unwrap_or_else(|| string(option, "label"))
 }
 
-/// Hides secrets in an output that has questions and answers only as `"question"="answer"`.
+/// Hides secrets in an output that contains questions and answers in the form `"question"="answer"`.
 fn hide_answers(output: &mut String, redact: &dyn Redact) {
     const BETWEEN: &str = "\"=\"";
     if !output.contains(BETWEEN) {
@@ -285,9 +285,9 @@ fn hide_answers(output: &mut String, redact: &dyn Redact) {
     }
 }
 
-/// Returns a text in which a value is hidden where it is a word of its own.
+/// Returns a text in which a value is hidden where it is a separate word.
 fn without(text: &str, value: &str) -> String {
-    /// Text in place of the value; see `memory_store::redact`.
+    /// Text that replaces the value; see `memory_store::redact`.
     const HIDDEN: &str = "[redacted:answer]";
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
@@ -328,8 +328,8 @@ pub fn block_text(content: Option<&Value>) -> String {
     }
 }
 
-/// Redacts and cuts. Text that is far too long is cut before it is redacted, with a margin, so that the cut does not
-/// hide the beginning of a secret.
+/// Redacts a text and truncates it in the middle. A very long text is first truncated with a margin, so that the
+/// beginning of a secret is not lost before redaction.
 pub fn kept(text: &str, max: usize, redact: &dyn Redact) -> String {
     let margin = cut::middle(text, 2 * max + (16 << 10));
     let redacted = redact.redact(&margin);
@@ -341,9 +341,9 @@ pub fn string<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns an id: a short word, or a number, and nothing else.
+/// Returns an id, which is a short word or a number; empty for other values.
 pub fn name(value: Option<&Value>) -> String {
-    /// Bytes an id may have.
+    /// Maximum number of bytes of an id.
     const NAME_BYTES_MAX: usize = 128;
     let word =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | '@');

@@ -1,5 +1,5 @@
-//! Effects of a purge on memories: those without other evidence are removed, and those that a person changed or wrote
-//! remain without their evidence.
+//! Effects of a purge on memories. Memories without other evidence are removed; memories that a person changed or wrote
+//! are kept without their evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,16 +17,16 @@ use crate::extract::draft::Draft;
 use crate::mining;
 use crate::sync::SyncOptions;
 
-/// The memories there were before anything went.
+/// The memories before the purge.
 pub(super) struct MemoriesBefore {
-    /// All of them.
+    /// Ids of all memories.
     before: BTreeSet<MemoryId>,
-    /// Memories that were learned from the sessions to purge, by their files.
+    /// Files of the memories that were learned from the sessions to purge.
     learned: BTreeMap<PathBuf, PurgedMemory>,
 }
 
 impl PurgeRun {
-    /// Notes what was learned from what is to go.
+    /// Records the memories that were learned from the turns to purge.
     pub(super) fn note_drafts(&mut self, entries: &[ArchiveEntry], project: ProjectId) {
         let archived = entries.iter().flat_map(|entry| mining::drafts(&self.home, &entry.name));
         let expired = self.expired.names().into_iter();
@@ -41,7 +41,7 @@ impl PurgeRun {
                 self.ids.insert(id);
             }
             if self.purged.has_session(&draft.session) {
-                // These are the only record of the turns of a session that lost its turns earlier.
+                // For a session whose turns were removed earlier, the drafts are the only record of these turns.
                 records.extend(draft.turns.iter().map(|record| hash(record)));
             }
         }
@@ -54,7 +54,7 @@ impl PurgeRun {
             || self.purged.before.is_some_and(|before| draft.occurred < before)
     }
 
-    /// Says what becomes of memories.
+    /// Returns the effects of the purge on memories, without changing anything.
     pub(super) fn preview(&self, options: &SyncOptions<'_>) -> Result<PurgePreview> {
         let mut learned = BTreeSet::new();
         let mut stripped = BTreeSet::new();
@@ -70,7 +70,7 @@ impl PurgeRun {
         })
     }
 
-    /// Takes the evidence out of what a person changed or wrote, and says what there was.
+    /// Removes the evidence from memories that a person changed or wrote, and returns the memories before the purge.
     pub(super) fn unlearn(&mut self, options: &SyncOptions<'_>) -> Result<MemoriesBefore> {
         let mut before = BTreeSet::new();
         let mut learned = BTreeMap::new();
@@ -82,8 +82,8 @@ impl PurgeRun {
         Ok(MemoriesBefore { before, learned })
     }
 
-    /// Reports the effects on memories after all others were written anew, and repeats steps that a reconciliation
-    /// undid or found first.
+    /// Repeats the removal of evidence after the sync, because reconciliation may have written evidence again, and
+    /// reports the effects on memories.
     pub(super) fn settle_memories(
         &mut self,
         options: &SyncOptions<'_>,
@@ -110,8 +110,8 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Reports memories that contain some of the text, and from here on treats that text as theirs, wherever it is
-    /// found.
+    /// Reports memories that contain purged text. From then on this text counts as the memory's own, wherever the scan
+    /// finds it.
     pub(super) fn spare_memories(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
         let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
         let automaton = automaton(&probes)?;
@@ -124,7 +124,7 @@ impl PurgeRun {
                 }
                 let Memory { id, title, body, .. } = &stored.memory;
                 let (id, says) = (id.to_string(), hash(&format!("{title}\n{body}")));
-                // Text that an earlier purge found in it can no longer be searched for.
+                // Text that an earlier purge found in the memory can no longer be searched for.
                 let said_before = self.purged.said.get(&id) == Some(&says);
                 if mark(&automaton, &all_text(&stored), &mut said) || said_before {
                     still.insert(id, says);
@@ -155,14 +155,14 @@ impl PurgeRun {
     ) -> Result<T> {
         let session = |session: &str| self.purged.has_session(session);
         let record = |record: &str| self.purged.has_record(record);
-        // The user's own memories include those of other projects, which are not purged.
+        // The user's own memories include memories from other projects, which are not purged.
         let is_of_project = store.home == self.home;
         let before = self.purged.before.filter(|_| is_of_project);
         Ok(ask(&Gone { session: &session, record: &record, before, ids: &self.ids })?)
     }
 }
 
-/// Returns the stores of a project's memories, and of the user's, which may be from any project.
+/// Returns the stores of a project's memories, and the store of the user's own memories.
 fn stores(dirs: &UserDirs, tree: &Tree) -> Result<Vec<Store>> {
     let trees = trees::present(dirs, tree);
     let mut stores: Vec<Store> =
@@ -171,7 +171,7 @@ fn stores(dirs: &UserDirs, tree: &Tree) -> Result<Vec<Store>> {
     Ok(stores)
 }
 
-/// Returns all memory files of a store, including those that were set aside.
+/// Returns all memory files of a store, including archived memories.
 fn files(store: &Store) -> Result<Vec<Stored>> {
     let mut files = store.files();
     files.extend(store.archived()?.memories);
@@ -182,11 +182,11 @@ fn purged_memory((path, memory): (PathBuf, Memory)) -> (PathBuf, PurgedMemory) {
     (path.clone(), PurgedMemory { id: memory.id, title: memory.title, path })
 }
 
-/// Returns the text of a memory's file, as written and as it may appear in other files.
+/// Returns the text of a memory's file, as written and in the forms in which other files may contain it.
 fn all_text(Stored { path, memory, .. }: &Stored) -> Vec<u8> {
     let mut text = std::fs::read_to_string(path).unwrap_or_default();
     let escaped = escaped(&text);
-    // A quote may be folded there.
+    // In the file, a quote may be wrapped.
     for part in [&memory.title, &memory.body].into_iter().chain(&memory.source.quote) {
         text.push('\n');
         text.push_str(part);

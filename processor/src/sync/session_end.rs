@@ -17,24 +17,24 @@ const QUIET_MS: i64 = 30 * 60 * 1_000;
 /// Decides whether sessions have ended.
 #[derive(Clone, Copy)]
 pub(super) struct Calm {
-    /// Whether a person is waiting for their content.
+    /// Whether a person is waiting for the content of the sessions.
     is_waited_for: bool,
     now: Timestamp,
 }
 
 impl Calm {
-    /// Creates it from the time of the request and from whether a person waits.
+    /// Creates it from the time of the request and from whether a person is waiting.
     pub fn of(context: &SyncContext<'_>) -> Self {
         let options = context.options;
         Self { is_waited_for: matches!(options.busy, Busy::Wait(_)), now: options.now }
     }
 
-    /// Returns whether a session with this last record has probably ended, or a person waits for its content.
+    /// Whether a session with this time of its last record has probably ended, or a person is waiting.
     pub fn is_over(self, last: Timestamp) -> bool {
         self.is_waited_for || self.now.0 - last.0 >= QUIET_MS
     }
 
-    /// Returns whether the session has ended to which an archive file belongs.
+    /// Whether the session of an archive file has ended; true for a session that is not in the state.
     pub fn rests(self, state: &State, name: &str) -> bool {
         let (session, _) = parts::of_name(name);
         let sessions = &state.sessions;
@@ -47,7 +47,7 @@ impl Calm {
 #[derive(Clone, Copy)]
 pub(super) struct Ends<'a> {
     sessions: &'a BTreeMap<String, SessionState>,
-    /// Whether a model reads these ends.
+    /// Whether a model is set, which reads these ends.
     are_seen: bool,
 }
 
@@ -57,8 +57,8 @@ impl<'a> Ends<'a> {
         Self { sessions: &state.sessions, are_seen: context.settings.llm.is_some() }
     }
 
-    /// Returns the open part of a session, for a closed part that a model reads together with the end of the session;
-    /// `None` for any other file, and if no model is set.
+    /// Returns the open part of a session, which a model reads together with the closed part `name`. Returns `None` for
+    /// a file that is not a closed part, for a part too far from the end, and if no model is set.
     pub fn last_part(self, name: &str) -> Option<&'a SessionState> {
         let (session, number) = parts::of_name(name);
         if number == 0 || !self.are_seen {
@@ -71,8 +71,8 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Returns whether there may be questions about a session that no model has read to its end, or that a model has read
-/// with another end.
+/// Whether questions to a model may be due: about a session that no model has read to its end, about one that a model
+/// has read with another end, or about relations.
 pub(super) fn anything_to_ask(context: &SyncContext<'_>, state: &State) -> bool {
     let (ends, calm) = (Ends::of(context, state), Calm::of(context));
     let is_due = |(name, session): (&String, &SessionState)| {
