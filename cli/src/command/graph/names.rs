@@ -141,7 +141,8 @@ impl NameOptions {
             let found = entities.find(typed).map(|id| entities.all()[id].name.clone());
             found.unwrap_or_else(|| typed.to_owned())
         };
-        // Of a merged name, all spellings follow.
+        // A merge uses the main names of both entities, so that all spellings are merged. A rename does the same for
+        // the old name.
         let (name, other) = match decision {
             NameDecision::Merge => (name_of(name), name_of(other)),
             NameDecision::Rename => (name_of(name), other.to_owned()),
@@ -154,7 +155,8 @@ impl NameOptions {
                 NameDecision::Merge | NameDecision::Rename => names.merge(name, other),
                 NameDecision::Split => {
                     let mut changed = names.split(name, other, false);
-                    // Names of one entity may be joined by other lines, or by their similarity.
+                    // If no line joins these two names, other lines or the similarity of the names may join them. Then
+                    // a line that keeps them apart is added.
                     if !changed {
                         changed = names.split(name, other, true);
                     }

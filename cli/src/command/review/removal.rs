@@ -18,7 +18,7 @@ pub fn print_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Archives or deletes one memory, and prints that.
+/// Archives or deletes one memory, and reports that.
 pub fn put_aside(
     stores: &Stores,
     store: &Store,
