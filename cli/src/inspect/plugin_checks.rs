@@ -1,4 +1,4 @@
-//! Checks of `doctor` for hooks and MCP server that are provided by the Claude Code plugin.
+//! Checks of `doctor` for hooks and an MCP server that the Claude Code plugin provides.
 
 use std::path::Path;
 
@@ -46,7 +46,8 @@ pub fn server(name: &'static str, plugin: &Plugin) -> HealthCheck {
     }
 }
 
-/// Checks that the plugin's launcher finds the programs, and those of this installation; `None` if the plugin is off.
+/// Checks that the plugin's launcher finds the programs, and that these are the programs of this installation. Returns
+/// `None` if the plugin is off.
 pub fn programs(world: &World, plugin: &Plugin) -> Option<HealthCheck> {
     const NAME: &str = "plugin";
     let Plugin::On { name, settings } = plugin else { return None };
@@ -68,7 +69,7 @@ pub fn programs(world: &World, plugin: &Plugin) -> Option<HealthCheck> {
     Some(HealthCheck::good(NAME, format!("{name} is on in {}", settings.display())))
 }
 
-/// Describes a plugin that is on but not installed, and the remedy.
+/// Returns a sentence about a plugin that is on but not installed, and the remedy.
 fn not_installed(plugin: &str, settings: &Path) -> (String, String) {
     let settings = settings.display();
     (

@@ -1,5 +1,5 @@
-//! The backfill of `init`: reads existing sessions, newest first, and shows titles of the memories learned from them.
-//! Embedding continues in the background.
+//! The backfill of `init`: reads existing sessions, newest first, and shows the titles of memories learned from them.
+//! The embeddings are computed in the background.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -47,7 +47,8 @@ pub struct Title {
     title: String,
 }
 
-/// Reads the existing transcripts: those that were found, and named sessions that may belong to another project.
+/// Reads the existing transcripts. They are the transcripts found for the project, and those of the named sessions that
+/// may belong to another project.
 pub fn run(
     world: &World,
     tree: &Tree,
@@ -58,13 +59,13 @@ pub fn run(
         sync::Request { tree, from: None, afresh: false, applies: false, leaves_rest: true };
     if found.is_empty() {
         writeln!(out, "  sessions    none of this project yet")?;
-        // Sessions of another project are already reported.
+        // Sessions that may belong to another project are not a reason here, since they are reported already.
         let told = unclaimed.messages();
         let reasons = no_sessions::reasons(world, tree)?.into_iter();
         for reason in reasons.filter(|reason| !told.contains(reason)) {
             writeln!(out, "              {}", view::plain(&reason))?;
         }
-        // Memories of the repository need an index for recall too.
+        // The sync runs even without transcripts: memories in the repository need an index too.
         if world.mode == Mode::Full {
             let report = sync::sync(world, &request, &Silent)?;
             go_on(world, tree, &report);
@@ -102,7 +103,7 @@ pub fn run(
     Ok(Some(Backfill { learned, titles: best.into_iter().map(title).collect(), goes_on }))
 }
 
-/// Returns the best memories from sessions by worth; pending ones come last.
+/// Returns the best memories from sessions, sorted by worth, pending ones last.
 fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
     let stores = Stores::at(world, tree.clone())?;
     let held: BTreeSet<MemoryId> =
@@ -127,7 +128,7 @@ fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
     Ok(memories)
 }
 
-/// Starts a sync in the background if the first one is incomplete. If that fails, the next session starts it.
+/// Starts a sync in the background if the first one is incomplete. If the start fails, the next session starts a sync.
 fn go_on(world: &World, tree: &Tree, report: &SyncReport) -> bool {
     let is_left = report.embedding_waits || report.second_waits || report.goes_on();
     is_left && start(world, tree).is_ok()
@@ -144,6 +145,6 @@ fn start(world: &World, tree: &Tree) -> std::io::Result<()> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // A separate process group, so that keys typed at this terminal do not reach it.
+    // The separate process group protects the process from signals for keys that are typed at this terminal.
     process::in_own_group(&mut command).spawn().map(drop)
 }

@@ -1,5 +1,5 @@
-//! Reasons why a project has no sessions: other projects that its sessions may belong to, or the folders that were
-//! searched for transcripts and the number of transcripts in them.
+//! Reasons why a project has no sessions: its sessions may belong to other projects, or there are no transcripts in the
+//! folders that were searched.
 
 use memory_store::layout::Tree;
 use processor::collect::discover::Discovery;
@@ -10,7 +10,7 @@ use crate::failure::Result;
 use crate::view::{self, plural};
 use crate::world::World;
 
-/// Returns the reasons why a project has no session, each with the command that can change it.
+/// Returns the reasons why a project has no sessions, each with the command that can change that.
 pub fn reasons(world: &World, tree: &Tree) -> Result<Vec<String>> {
     let found = discover::transcripts(&world.dirs, tree)?;
     let mut reasons = found.unclaimed.messages();

@@ -1,4 +1,4 @@
-//! Our MCP server in Claude Code's file of servers for a scope.
+//! Throughline's MCP server in Claude Code's file of servers for a scope.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::failure::Result;
 /// The name of the server in Claude Code.
 pub const NAME: &str = "throughline";
 
-/// The program, without its folder.
+/// File name of the server's program.
 pub const PROGRAM: &str = "throughline-mcp";
 
 const SERVERS: &str = "mcpServers";
 const PROJECTS: &str = "projects";
 
-/// Inserts the server into the document, with variables that a client may not pass on by itself. Returns whether
-/// anything changed.
+/// Inserts the server into the document, with environment variables that the client may not pass on. Returns whether
+/// the document changed.
 pub fn insert(
     document: &JsonDocument,
     scope: SettingsScope,
@@ -40,7 +40,7 @@ pub fn insert(
         }
     };
     let servers = document.object_in(&holder, SERVERS)?;
-    // In the client's order.
+    // The members are in the order in which the client writes them.
     let entry = CstInputValue::Object(
         ["type", "command", "args", "env"]
             .into_iter()
@@ -54,12 +54,12 @@ pub fn insert(
     Ok(true)
 }
 
-/// Removes the server, and objects that are empty without it. Returns whether anything changed.
+/// Removes the server, and the objects that are empty without it. Returns whether the document changed.
 pub fn remove(document: &JsonDocument, scope: SettingsScope, root: &Path) -> bool {
     let Ok(top) = document.object() else { return false };
     let Some(holder) = holder(&top, scope, root) else { return false };
     let Some(servers) = holder.object_value(SERVERS) else { return false };
-    // Another server may have this name.
+    // A server of this name may belong to another program.
     let Some(server) = servers.get(NAME).filter(is_ours) else { return false };
     server.remove();
     remove_if_empty(&holder, SERVERS);
@@ -67,7 +67,7 @@ pub fn remove(document: &JsonDocument, scope: SettingsScope, root: &Path) -> boo
     true
 }
 
-/// Removes every server that starts our program, under any name and for any project, and the objects that are empty
+/// Removes every server that starts the program, under any name and for any project, and the objects that are empty
 /// without it. Returns whether there was one.
 pub fn remove_all(document: &JsonDocument) -> bool {
     let Ok(top) = document.object() else { return false };
@@ -82,7 +82,7 @@ pub fn remove_all(document: &JsonDocument) -> bool {
     of_user || !names.is_empty()
 }
 
-/// Returns the names of servers that start our program through another program, such as a shell.
+/// Returns the names of servers that start the program through another program, such as a shell.
 pub fn wrapped(document: &JsonDocument) -> Vec<String> {
     let value = document.value();
     let projects = value[PROJECTS].as_object().into_iter().flat_map(|projects| projects.values());
@@ -104,7 +104,7 @@ fn remove_from(holder: &CstObject) -> bool {
     true
 }
 
-/// Removes entries of projects that are empty after our servers were removed.
+/// Removes the entries of projects that became empty by the removal of servers.
 fn remove_empty_projects(top: &CstObject, is_changed: impl Fn(&str) -> bool) {
     let Some(projects) = top.object_value(PROJECTS) else { return };
     for project in projects.properties() {
@@ -115,7 +115,7 @@ fn remove_empty_projects(top: &CstObject, is_changed: impl Fn(&str) -> bool) {
     remove_if_empty(top, PROJECTS);
 }
 
-/// Returns whether a server's command is our program, by path or by name.
+/// Returns whether a server's command is the program, by path or by name.
 fn is_ours(server: &CstObjectProp) -> bool {
     server
         .value()
@@ -132,7 +132,7 @@ fn starts_program(entry: &Value) -> bool {
     }
 }
 
-/// Returns the entry of the server, if there is one.
+/// Returns the entry of the server in the document.
 pub fn registered(document: &JsonDocument, scope: SettingsScope, root: &Path) -> Option<Value> {
     let top = document.object().ok()?;
     holder(&top, scope, root)?.object_value(SERVERS)?.get(NAME)?.value()?.to_serde_value()
