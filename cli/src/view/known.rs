@@ -1,4 +1,4 @@
-//! A whole memory, with facts that its file does not contain.
+//! Prints a whole memory with facts that are not in its file.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ use crate::inspect::damage;
 use crate::stores::{HeldFile, Stores};
 use crate::view;
 
-/// Facts that are read once for all memories shown.
+/// Facts that are read only once for all printed memories.
 pub struct MemoryFacts {
     /// The index.
     pub recall: Recall,
     reviewed: Reviewed,
-    /// Sessions whose evidence is lost.
+    /// Archive files of sessions whose evidence is lost, with the ids of the sessions.
     lost: Vec<(PathBuf, String)>,
 }
 
@@ -35,7 +35,7 @@ impl MemoryFacts {
         }
     }
 
-    /// Returns a memory as JSON.
+    /// Converts a memory for JSON output.
     pub fn view<'a>(&self, stored: &'a Stored) -> MemoryView<'a> {
         let staleness = self.recall.staleness(stored.memory.id);
         MemoryView::from(stored).stale(staleness.as_ref())

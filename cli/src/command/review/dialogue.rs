@@ -84,7 +84,7 @@ impl ReviewQuestion {
         }
     }
 
-    /// Returns the decision that a key stands for; `None` for other keys.
+    /// Returns the decision that a key makes; `None` for other keys.
     fn word(&self, key: char) -> Option<ReviewWord> {
         Some(match (self, key) {
             (Self::Held(_), 'r') => ReviewWord::Release,
