@@ -1,5 +1,5 @@
-//! Starts the processor while the server runs: a session that stays open for hours contains turns that no hook
-//! processes before its end, and settings may change.
+//! Starts the processor while the server runs. In a session that stays open for hours, no hook starts the processor
+//! before the session ends, and settings may change.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,26 @@ use memory_store::{ProjectId, format_version};
 
 use crate::environment::ServerEnvironment;
 
-/// Interval of the check for unprocessed turns and new settings.
+/// Interval of the checks for unprocessed turns and changed settings.
 pub const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
 
-/// Checks for unprocessed turns and starts the processor for them.
+/// Starts the processor if there are unprocessed turns.
 #[derive(Debug)]
 pub struct Background {
     program: Option<PathBuf>,
-    /// Children that have not been reaped; checked at the next look.
+    /// Processes that were started and not yet reaped; each check reaps those that have ended.
     children: Vec<Child>,
 }
 
 impl Background {
-    /// Uses `program`, or the processor installed beside this executable.
+    /// Uses `program`, or else the processor in the folder of this program.
     pub fn new(program: Option<PathBuf>) -> Self {
         let beside = || Some(std::env::current_exe().ok()?.with_file_name(PROGRAM));
         Self { program: program.or_else(beside), children: Vec::new() }
     }
 
-    /// Starts the processor if finished turns or new settings are pending and no run is active. Returns whether it did.
+    /// Starts the processor if there are unprocessed turns or changed settings, and no run is active. Returns whether
+    /// the processor was started.
     pub fn look(&mut self, environment: &ServerEnvironment) -> io::Result<bool> {
         self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         let (Some(program), Some(tree)) = (&self.program, environment.tree()) else {
@@ -52,8 +53,8 @@ impl Background {
     }
 }
 
-/// Starts the processor in a separate process group without our streams: stdout is the client's protocol, and the
-/// client waits until its pipes are closed.
+/// Starts the processor in a separate process group and without the streams of this process: stdout belongs to the
+/// protocol, and the client waits until its pipes are closed.
 fn start(program: &Path, project: ProjectId) -> io::Result<Child> {
     let mut command = Command::new(program);
     command
@@ -78,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// A project with one note in its inbox, and a processor that leaves a file and ends.
+    /// Returns a project with one note in its inbox, and a stand-in for the processor that leaves a file and ends.
     fn project(home: &Path, mode: &str) -> (ServerEnvironment, Background) {
         let root = home.join("work");
         fs::create_dir_all(&root).unwrap();
@@ -118,7 +119,7 @@ mod tests {
         fs::write(&tree.progress, serde_json::to_vec(&progress).unwrap()).unwrap();
         assert!(!background.look(&environment).unwrap(), "nothing waits any more");
 
-        // An index that was published before the present settings file existed.
+        // The index was published before the current settings file was written.
         let (index, root) = (tree.index.clone(), &environment.folder);
         let content = Content {
             root,

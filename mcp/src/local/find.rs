@@ -1,4 +1,4 @@
-//! Finds a memory by its id, using index and journal: of all memory files only its own is read.
+//! Finds a memory by its id, using index and journal. Only the file of this memory is read.
 
 use memory_store::Error;
 
@@ -12,7 +12,7 @@ use memory_store::trust::Trust;
 use super::Local;
 use crate::backend::ToolError;
 
-/// A memory that was named by its id.
+/// A memory that was found by its id.
 pub(super) struct FoundMemory {
     pub store: Store,
     pub trust: Trust,
@@ -21,7 +21,7 @@ pub(super) struct FoundMemory {
 }
 
 impl Local {
-    /// Finds a memory by its id, or the end of it, in the project's store or the user's; `None` if there is none.
+    /// Finds a memory by its id or the end of the id, in the project's store or in the user's; `None` if there is none.
     pub(super) fn find_by_id(
         &self,
         id: &str,
@@ -48,7 +48,7 @@ impl Local {
                 found.len()
             )));
         }
-        // It was added or moved since the last sync, or there is no index.
+        // The memory was added or moved after the last sync, or there is no index.
         for (scope, (store, trust)) in [(Scope::Project, project()?), (Scope::User, user()?)] {
             let mut named = store.named_by(id);
             if let (Some(stored), true) = (named.pop(), named.is_empty()) {
@@ -84,7 +84,8 @@ pub(super) fn no_such_id(id: &str) -> ToolError {
     ))
 }
 
-/// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.
+/// Returns a store and its trust state. In the store, a withheld memory, or one from the repository, does not hide
+/// another memory with the same id.
 pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), ToolError> {
     let mut trust = Trust::of(&store, settings)?;
     trust.asks_singly = true;
