@@ -1,5 +1,5 @@
-//! The matrix of identity: the project, working tree and session of data, in situations that users of such tools
-//! report. Each row is a separate test against the programs; `MATRIX.md` beside this file lists all rows
+//! The matrix of identity: which project, working tree and session data belongs to, in situations that users of similar
+//! tools have reported. Each row is a separate test of the programs. `MATRIX.md` in this folder lists all rows
 //! (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
 
 mod git;
@@ -20,7 +20,7 @@ pub struct Row {
     outcome: &'static str,
 }
 
-/// Declares rows: the name of the test function, the situation, and the expected result.
+/// Declares rows. Each has the name of its test function, the situation, and the expected result.
 macro_rules! rows {
     ($($name:ident: $situation:literal => $outcome:literal;)+) => {
         pub const ROWS: &[super::Row] = &[$(super::Row {
