@@ -41,7 +41,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
     let (mut hits, mut quoted) = (Vec::new(), Vec::new());
     if !hook.deadline.has_passed() {
         let mut topic = session.topic();
-        // Number of memories that answer the prompt but were injected before.
+        // Number of memories that answer the prompt but were injected earlier in this session.
         let repeated = Cell::new(0);
         let skip = |id| {
             let was_given = session.has(id);
@@ -56,7 +56,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
             });
         }
     }
-    // This precedes the other steps, because a damaged index may leave no time after them.
+    // This precedes the other steps, because reading a damaged index may leave no time after them.
     stop::heal_index(hook);
     notice::expect_injection(hook, &mut session, settings.notice);
     let begun = start::with_prompt(hook, &recall, &mut session);
