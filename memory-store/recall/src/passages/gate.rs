@@ -1,9 +1,9 @@
 //! The gate for passages: decides for each query whether the project's passages are related to it.
 //!
-//! If a prompt has no known subject, passages for it are noise, and most prompts of a project are of that kind: "commit
-//! this" shares words with hundreds of passages. Therefore the gate judges the query as a whole by the overlap of the
-//! best passages with the query, their distance from the other passages, and the information in the query. It uses no
-//! word list, only the rarity of words in technical text in general and in this index.
+//! For a prompt without a known subject, passages are noise, and most prompts of a project are of that kind: "commit
+//! this" shares words with hundreds of passages. Therefore the gate judges the query as a whole: by the overlap of the
+//! best passages with the query, by their distance from the other passages, and by the information in the query. It
+//! uses no word list, only the rarity of words in technical text in general and in this index.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ pub(crate) fn judge(
     let mean = |some: &[f32]| some.iter().sum::<f32>() / some.len().max(1) as f32;
     let first = passages.iter().take(FIRST).filter_map(|passage| passage.cosine);
     let first: Vec<f32> = first.collect();
-    // Without vectors these features are unknown and get their mean, which is neutral.
+    // Without vectors, these features are unknown and get their mean value, which is neutral.
     let near = if first.is_empty() { TABLE[NEAR].mean } else { mean(&first) };
     let spread = match cosines.is_empty() {
         true => TABLE[SPREAD].mean,
