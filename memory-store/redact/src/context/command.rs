@@ -1,5 +1,5 @@
-//! Checks whether a match of a command-line rule is the password of a command. The option `-p` is often a port, a
-//! folder or a project, and the name of a program may also be the name of a host, a container or a file.
+//! Checks whether a match of a command-line rule is the password of a command. The option `-p` often specifies a port,
+//! a folder or a project, and the name of a program may also be the name of a host, a container or a file.
 
 use crate::value::{shape, stand_in};
 use crate::vocabulary::{WORDS, WordList};
@@ -10,7 +10,7 @@ const BEFORE_BYTES_MAX: usize = 240;
 /// Minimum length in bytes of a random value that is accepted in any position.
 const RANDOM_BYTES_MIN: usize = 8;
 
-/// Position of a program's name, by the text before it.
+/// Position of a program's name, determined by the text before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stand {
     /// Position of a command.
