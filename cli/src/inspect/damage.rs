@@ -32,8 +32,8 @@ pub fn unlisted_packs(home: &ProjectDir) -> Vec<String> {
     Archive::open(home).unlisted_packs()
 }
 
-/// Returns the results of `doctor` for the archive: a warning for each lost session and for each file that was kept aside,
-/// and an error for each unreadable file.
+/// Returns the results of `doctor` for the archive: a warning for each lost session and for each file that was kept
+/// aside, and an error for each unreadable file.
 pub fn archive(home: &ProjectDir) -> Vec<HealthCheck> {
     const NAME: &str = "archive";
     let lost = lost(home);
