@@ -25,7 +25,7 @@ const DEPTH_MAX: usize = 16;
 pub struct SideFile {
     /// Path of the file relative to the root, with `/` as separator.
     pub path: String,
-    /// Its content.
+    /// Content of the file.
     pub content: FileContent,
 }
 

@@ -24,24 +24,24 @@ use crate::view::style::{CARE, paint};
 /// A session.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PastSession {
-    /// Its id.
+    /// Id of the session.
     pub session: String,
-    /// The time of its first record.
+    /// Time of the session's first record.
     pub first: Timestamp,
-    /// The time of its last record.
+    /// Time of the session's last record.
     pub last: Timestamp,
-    /// Its last git branch; empty outside git.
+    /// Last git branch of the session; empty outside git.
     pub branch: String,
     /// The folder in which the session was started.
     pub folder: PathBuf,
-    /// The speaker of its prompts.
+    /// Speaker of the session's prompts.
     #[serde(skip_serializing_if = "Speaker::is_person")]
     pub speaker: Speaker,
     /// Title, derived from the request of the session.
     pub title: String,
     /// The first request in the session.
     pub wish: String,
-    /// Number of prompts that its speaker sent.
+    /// Number of prompts that the speaker sent.
     pub prompts: usize,
     /// Whether Claude Code still has the transcript, so that the session can be resumed.
     pub is_resumable: bool,
@@ -152,9 +152,9 @@ pub fn names(archive: &Archive) -> Result<Vec<String>> {
 /// A prompt that a person typed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypedPrompt {
-    /// Its time.
+    /// Time of the prompt.
     pub at: Timestamp,
-    /// Its text.
+    /// Text of the prompt.
     pub text: String,
     /// The session.
     pub session: String,

@@ -47,7 +47,7 @@ pub struct Stores {
 pub struct HeldFile {
     /// The file.
     pub stored: Stored,
-    /// Reason why it is withheld.
+    /// Reason why the file is withheld.
     pub why: HeldBack,
     /// The argument of `throughline review --release` that releases the current text of the file.
     pub release: String,

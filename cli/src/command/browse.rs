@@ -62,15 +62,15 @@ pub fn run(args: &BrowseArgs, world: &World, out: &mut dyn Write) -> Result {
 /// Purpose of choosing a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Show it.
+    /// Show the memory.
     Show,
-    /// Edit it.
+    /// Edit the memory.
     Edit,
-    /// Archive it.
+    /// Archive the memory.
     Forget,
-    /// Delete it.
+    /// Delete the memory.
     Delete,
-    /// Print its id.
+    /// Print the memory's id.
     Name,
 }
 

@@ -40,7 +40,7 @@ struct ForgottenMemory<'a> {
     short: String,
     kind: Kind,
     title: &'a str,
-    /// Whether it was deleted permanently.
+    /// Whether the memory was deleted permanently.
     deleted: bool,
 }
 

@@ -49,7 +49,7 @@ struct Restored {
     id: String,
     /// Short form of the id; `None` if the memory had been deleted.
     short: Option<String>,
-    /// Its file; `None` for a deleted memory, which may only be learned again.
+    /// File of the memory; `None` for a deleted memory, which can only be learned again.
     file: Option<PathBuf>,
 }
 

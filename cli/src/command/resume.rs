@@ -56,7 +56,7 @@ pub struct ResumeArgs {
 struct FoundSession {
     #[serde(flatten)]
     session: PastSession,
-    /// Number of its turns that match.
+    /// Number of the session's turns that match.
     turns: usize,
     /// Number of the best matching turn, counted from 1, followed by the matching text in it.
     turn: u32,

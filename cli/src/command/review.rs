@@ -438,13 +438,13 @@ struct WaitingView<'a> {
     memory: MemoryView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     held_back: Option<HeldView>,
-    /// Whether it is active and was learned since the last review.
+    /// Whether the memory is active and was learned since the last review.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     new: bool,
     /// Whether rules of an earlier version wrote the memory, and no person has reviewed it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     made_by_rules: bool,
-    /// Changes to its files since it was learned, if they are large.
+    /// Changes to the memory's files since it was learned, if they are large.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
     /// A change by Claude that awaits the user's decision.
@@ -453,7 +453,7 @@ struct WaitingView<'a> {
     /// Links to other memories that a model proposes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     proposed_links: Vec<&'a Relation>,
-    /// Memories that it contradicts, until a person decides which one is valid.
+    /// Memories that this one contradicts, until a person decides which one is valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contradicts: Vec<MemoryId>,
     /// Memories that repeat this memory or that this memory repeats.

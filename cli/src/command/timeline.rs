@@ -86,7 +86,7 @@ struct MemoryChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
     title: String,
-    /// Id of the memory that superseded it.
+    /// Id of the memory that superseded this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<MemoryId>,
     /// Reason of the removal.

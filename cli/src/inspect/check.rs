@@ -9,7 +9,7 @@ use crate::failure::Failure;
 pub struct HealthCheck {
     /// Name of the link.
     pub name: &'static str,
-    /// Its state.
+    /// State of the link.
     pub state: CheckState,
     /// Sentence about the observation.
     pub seen: String,

@@ -27,14 +27,14 @@ pub struct MemoryView<'a> {
     #[serde(flatten, with = "MemoryFields")]
     memory: &'a Memory,
     file: &'a Path,
-    /// Whether it is withheld; `throughline review --json` contains the reason.
+    /// Whether the memory is withheld; `throughline review --json` contains the reason.
     held: bool,
-    /// Whether it was neither learned, written nor released on this machine.
+    /// Whether the memory was neither learned, written nor released on this machine.
     from_repository: bool,
     /// Evidence that the memory is stale; only available if the index was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
-    /// Whether it was in force at the time of `--as-of`.
+    /// Whether the memory was in force at the time of `--as-of`.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_force: Option<bool>,
     /// Facts of the memory that newer facts of other memories ended.

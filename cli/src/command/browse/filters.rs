@@ -19,11 +19,11 @@ pub enum StandingFilter {
 /// Properties of a memory that filters check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traits {
-    /// Its kind.
+    /// Kind of the memory.
     pub kind: Kind,
-    /// Its state.
+    /// State of the memory.
     pub standing: StandingFilter,
-    /// Its scope.
+    /// Scope of the memory.
     pub scope: Scope,
     /// Files that the memory concerns.
     pub paths: Vec<String>,

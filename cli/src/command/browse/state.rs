@@ -50,7 +50,7 @@ pub enum RowKey {
 /// One line of a list.
 #[derive(Clone, Debug)]
 pub struct BrowseRow {
-    /// Its key.
+    /// Key that identifies the row.
     pub key: RowKey,
     /// Text with the colours of a listing, as the list shows it.
     pub line: String,
@@ -150,7 +150,7 @@ pub enum Effect {
     Supersede {
         /// The replaced memory.
         older: MemoryId,
-        /// The memory that replaces it.
+        /// The memory that replaces the older one.
         newer: MemoryId,
     },
 }
@@ -174,9 +174,9 @@ impl Effect {
 /// Message about an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScreenNote {
-    /// Its text.
+    /// Text of the note.
     pub text: String,
-    /// Whether it reports a problem.
+    /// Whether the note reports a problem.
     pub is_problem: bool,
 }
 

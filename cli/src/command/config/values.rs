@@ -59,7 +59,7 @@ fn find(key: &str, all: &[Explained]) -> Result<Value> {
 #[derive(Serialize)]
 struct ChangedSetting<'a> {
     key: &'a str,
-    /// The value in effect; `null` if it is not set.
+    /// The value in effect; `null` if the setting has none.
     value: Value,
     /// The user's file.
     file: &'a Path,

@@ -95,7 +95,7 @@ pub struct KindAges {
 /// Events in a week of the user's zone.
 #[derive(Clone, Default, Serialize)]
 pub struct Week {
-    /// Date of its Monday.
+    /// Date of the week's Monday.
     pub week: String,
     /// Number of sessions that ended.
     pub sessions: usize,
@@ -108,9 +108,9 @@ pub struct Week {
 /// An injected memory or turn, with the later actions of the sessions.
 #[derive(Serialize)]
 pub struct GivenMost {
-    /// Its id.
+    /// Id of the memory or turn.
     pub id: MemoryId,
-    /// Its name.
+    /// Title of the memory or turn.
     pub title: String,
     /// Number of injections.
     pub times: usize,
@@ -123,9 +123,9 @@ pub struct GivenMost {
 /// Two memories that contradict each other.
 #[derive(Serialize)]
 pub struct Sides {
-    /// The newer one.
+    /// The newer memory.
     pub newer: MemoryId,
-    /// The older one.
+    /// The older memory.
     pub older: MemoryId,
 }
 
@@ -134,9 +134,9 @@ pub struct Sides {
 pub struct KnownFile {
     /// Path or glob, as written in memories.
     pub path: String,
-    /// Number of memories that name it.
+    /// Number of memories that name the file.
     pub memories: usize,
-    /// Number of sessions that read or edited it.
+    /// Number of sessions that read or edited the file.
     pub sessions: usize,
     /// Number of edits.
     pub edits: usize,
@@ -147,43 +147,43 @@ pub struct KnownFile {
 /// A memory in a report. Its texts contain no control characters or direction marks, and so are safe to display.
 #[derive(Serialize)]
 pub struct ReportEntry {
-    /// Its id.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Its short id.
+    /// Short form of the id.
     pub short: String,
-    /// Its kind.
+    /// Kind of the memory.
     pub kind: Kind,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// Its text, possibly truncated.
+    /// Text of the memory, possibly truncated.
     pub body: String,
     /// Whether the text is truncated.
     pub cut: bool,
-    /// Time of its creation.
+    /// Time at which the memory was created.
     pub created: Timestamp,
     /// Confidence, 0 to 1.
     pub confidence: f32,
-    /// Files that it concerns.
+    /// Files that the memory concerns.
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
     /// A quote from the evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
-    /// The session in which it was learned.
+    /// The session in which the memory was learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Its file.
+    /// File of the memory.
     pub file: String,
-    /// Words about its state, such as `pinned` or `stale`.
+    /// Words about the memory's state, such as `pinned` or `stale`.
     pub marks: Vec<&'static str>,
-    /// Reason why it may be stale.
+    /// Reason why the memory may be stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
-    /// Memories in contradiction to it.
+    /// Memories that contradict this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradicts: Vec<MemoryId>,
-    /// The memory that superseded it.
+    /// The memory that superseded this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<MemoryId>,
     /// Number of injections.

@@ -33,7 +33,7 @@ impl Sort {
     /// All sorts.
     pub const ALL: [Self; 3] = [Self::Memory, Self::File, Self::Session];
 
-    /// Its name.
+    /// Returns the name of the sort.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -54,14 +54,14 @@ impl Sort {
 /// A node of the graph.
 #[derive(Debug, Serialize)]
 pub struct NetworkNode {
-    /// Its sort.
+    /// Sort of the node.
     pub sort: Sort,
-    /// Its name.
+    /// Name of the node.
     pub label: String,
     /// Id of the memory, for a node of this type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryId>,
-    /// Number of all its links, including those not shown.
+    /// Number of all links of the node, including those not shown.
     pub links: usize,
     /// Position in the drawing.
     #[serde(flatten)]
@@ -95,7 +95,7 @@ pub struct KeptNodes {
 pub struct Network {
     /// Nodes, best connected first.
     pub nodes: Vec<NetworkNode>,
-    /// Links between them.
+    /// Links between the nodes.
     pub edges: Vec<Edge>,
     /// Numbers of omitted nodes.
     pub cut: Vec<KeptNodes>,

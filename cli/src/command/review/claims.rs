@@ -133,7 +133,7 @@ pub fn go_through(
     })
 }
 
-/// Decides about the change to a memory. `id` is the id of the memory or the end of it.
+/// Decides about the change to a memory. `id` is the memory's id, or the end of it.
 pub fn decide_by_id(
     stores: &Stores,
     id: MemoryId,

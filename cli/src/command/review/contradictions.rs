@@ -21,11 +21,11 @@ const LISTED_MAX: usize = 20;
 
 /// Two memories of which most likely only one is needed.
 pub struct UndecidedPair {
-    /// The later one.
+    /// The later memory.
     pub newer: Stored,
-    /// The earlier one.
+    /// The earlier memory.
     pub older: Stored,
-    /// Relation of the newer one to the older one.
+    /// Relation of the newer memory to the older one.
     pub verdict: Verdict,
     /// Facts of the newer memory, each with the fact of the older memory that it excludes.
     pub facts: Vec<FactConflict>,
@@ -38,9 +38,9 @@ pub struct UndecidedPair {
 pub enum PairVerdict {
     /// Both are valid.
     Both,
-    /// Only the newer one is valid.
+    /// Only the newer memory is valid.
     Newer,
-    /// Only the older one is valid.
+    /// Only the older memory is valid.
     Older,
 }
 

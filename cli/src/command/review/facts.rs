@@ -27,7 +27,7 @@ pub struct FactConflict {
 
 #[derive(Clone, Debug)]
 struct SideOfConflict {
-    /// Index of the fact in its memory.
+    /// Index of the fact in the memory.
     place: usize,
     text: String,
     from: Timestamp,

@@ -54,7 +54,7 @@ pub struct LearnedItem {
     pub stored: Stored,
     /// Whether the memory is pending, and therefore not yet active.
     pub waits: bool,
-    /// Whether it was never reviewed.
+    /// Whether the memory was never reviewed.
     pub new: bool,
     /// Changes to the memory's files since it was learned, if they are large.
     pub stale: Option<Staleness>,
