@@ -79,7 +79,7 @@ pub struct RecallResponse {
 pub struct Neighbourhood {
     /// The name.
     pub name: String,
-    /// Its type, or the kind of its node.
+    /// Type of the name, or kind of its node.
     pub kind: String,
     /// Date for which the facts are returned.
     pub as_of: String,
@@ -95,18 +95,18 @@ pub struct Neighbourhood {
 /// A memory that was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryHit {
-    /// Its short id.
+    /// Short id of the memory.
     pub id: String,
     /// Kind: decision, fix, ...
     pub kind: String,
     /// Date of the event.
     pub date: String,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
     /// Body; empty if only titles were requested.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Its file.
+    /// File of the memory.
     pub file: String,
     /// Files that the memory concerns.
     pub paths: Vec<String>,
@@ -127,7 +127,7 @@ pub struct MemoryHit {
     /// Speaker: `user` or `Claude`; `None` if unspecified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<&'static str>,
-    /// Changes to its files since it was learned, if they are large enough to make the memory doubtful.
+    /// Changes to the memory's files since it was learned, if they are large enough to make the memory doubtful.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
     /// Whether the memory is from the repository and was not learned, written or released by this user.
@@ -140,16 +140,16 @@ pub struct MemoryHit {
 /// The memory that a call of `remember` saved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RememberResponse {
-    /// Its short id.
+    /// Short id of the memory.
     pub id: String,
     /// `created`, `updated`, `confirmed` (still true, without a change), `unchanged`, `checked` (not saved), `ended`
     /// (only facts) or `recorded` (an outcome).
     pub change: String,
-    /// Its title, as saved.
+    /// Title of the memory, as saved.
     pub title: String,
-    /// Its kind.
+    /// Kind of the memory.
     pub kind: String,
-    /// Its file.
+    /// File of the memory.
     pub file: String,
     /// Notes saved from an outcome.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -169,11 +169,11 @@ pub struct RememberResponse {
 /// A neighbour of a saved memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NeighbourHit {
-    /// Its short id.
+    /// Short id of the memory.
     pub id: String,
     /// Kind: decision, fix, ...
     pub kind: String,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
     /// Relation of the saved memory to this one: `duplicate`, `within`, `covers`, `update`, `newer-value`,
     /// `contradiction` or `near`.
@@ -188,11 +188,11 @@ pub struct NeighbourHit {
 /// The memory that a call of `forget` archived.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ForgetResponse {
-    /// Its short id.
+    /// Short id of the memory.
     pub id: String,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// Whether it had been archived before.
+    /// Whether the memory had been archived before.
     pub already: bool,
     /// Whether the memory stays active until the user agrees.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -244,14 +244,14 @@ pub struct TurnHit {
 pub struct SessionHit {
     /// Claude Code's id of the session.
     pub session: String,
-    /// Author of its prompts if this is not a person: `agent` or `program`.
+    /// Author of the session's prompts if this is not a person: `agent` or `program`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub speaker: String,
     /// The day of its first turn.
     pub from: String,
     /// The day of its last turn.
     pub to: String,
-    /// Its git branch, if known.
+    /// Git branch of the session, if known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub branch: String,
     /// The user's goal.
@@ -263,10 +263,10 @@ pub struct SessionHit {
     /// Open steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// Files that it changed.
+    /// Files that the session changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Memories derived from it, by id and title.
+    /// Memories derived from the session, by id and title.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<String>,
 }

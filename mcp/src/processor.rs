@@ -45,7 +45,7 @@ enum ProcessorAnswer {
 pub struct PrintedSession {
     /// Claude Code's id of the session.
     pub session: String,
-    /// Author of its prompts if this is not a person: `agent` or `program`.
+    /// Author of the session's prompts if this is not a person: `agent` or `program`.
     pub speaker: String,
     /// Time of the first record.
     pub first: Timestamp,

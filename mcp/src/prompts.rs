@@ -19,9 +19,9 @@ pub enum McpPrompt {
 
 /// The definition of a prompt, as clients receive it.
 pub struct PromptDefinition {
-    /// Its name.
+    /// Name of the prompt.
     pub name: &'static str,
-    /// Its description.
+    /// Description of the prompt.
     pub description: &'static str,
     /// Name and description of the only argument, which is required; `None` if the prompt has no argument.
     pub argument: Option<(&'static str, &'static str)>,
@@ -36,7 +36,7 @@ impl McpPrompt {
         Self::ALL.into_iter().find(|prompt| prompt.definition().name == name)
     }
 
-    /// Returns its definition.
+    /// Returns the definition of the prompt.
     pub const fn definition(self) -> PromptDefinition {
         let (name, description, argument) = match self {
             Self::Brief => (
