@@ -11,7 +11,7 @@ const INSTALLER: &str = "scripts/get";
 pub struct CommandLine {
     /// The program: `throughline` or a path such as `scripts/try`.
     pub program: String,
-    /// Its arguments without quotes; of alternatives, only the first.
+    /// Arguments of the command without quotes; of alternatives, only the first.
     pub arguments: Vec<String>,
 }
 

@@ -90,7 +90,7 @@ impl Request {
         texts
     }
 
-    /// Returns its messages as one text.
+    /// Returns the messages of the request as one text.
     pub fn text(&self) -> String {
         self.texts().join("\n\n")
     }

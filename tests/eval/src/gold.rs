@@ -34,7 +34,7 @@ const REAL_PROMPTS: &str = "real-prompts.jsonl";
 pub struct GoldSession {
     /// Claude Code's id of the session.
     pub id: String,
-    /// Time of its last record, which is the time of its processing and of its queries.
+    /// Time of the session's last record, which is the time of its processing and of its queries.
     pub last: Timestamp,
 }
 

@@ -24,7 +24,7 @@ pub struct ProcessSample {
 
 /// A row of the table: a program, and the preparation of each of its runs.
 pub struct Row<'a> {
-    /// Its name in the table.
+    /// Name of the row in the table.
     pub name: String,
     /// Number of memories in the store; `None` for programs without a store.
     pub size: Option<u64>,
@@ -43,7 +43,7 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Returns its environment variables.
+    /// Returns the environment variables of the row's command.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let models = self.models.as_deref().map(|models| (MODELS_VARIABLE, models));
         std::iter::once(("HOME", self.home.as_path())).chain(models)

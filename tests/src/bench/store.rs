@@ -46,7 +46,7 @@ pub struct BenchStore {
     pub root: PathBuf,
     /// Number of memories of the project.
     pub size: u64,
-    /// Number of passages of its sessions.
+    /// Number of passages of the project's sessions.
     pub passages: u32,
     /// State folder of the tree.
     pub state: TreeDir,
@@ -158,7 +158,7 @@ impl BenchStore {
         self.now
     }
 
-    /// Returns one of its memories.
+    /// Returns one of the project's memories.
     pub fn memory(&self, number: u64) -> Memory {
         corpus::memory(number % self.size.max(1), self.now, false)
     }

@@ -81,9 +81,9 @@ impl Plan {
 pub struct Run {
     /// Exit status.
     pub status: ExitStatus,
-    /// Its stdout.
+    /// Standard output of the program.
     pub stdout: Vec<u8>,
-    /// Its stderr.
+    /// Standard error output of the program.
     pub stderr: String,
     /// Number of counted calls.
     pub points: u64,

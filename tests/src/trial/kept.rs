@@ -140,7 +140,7 @@ fn pair(random: &mut Random) -> [Action; 2] {
 struct Owned {
     /// How the file became the person's.
     how: &'static str,
-    /// Its text.
+    /// Text of the file.
     text: String,
 }
 
