@@ -69,7 +69,7 @@ pub enum NamedSpan {
 }
 
 impl NamedSpan {
-    /// Converts it to times, with the first moment of a day. A point in time is a span of one millisecond.
+    /// Converts the name to times, with the first moment of a day. A point in time is a span of one millisecond.
     pub fn span(self, midnight: impl Fn(i64) -> Timestamp) -> Span {
         match self {
             Self::Days(days) => days.span(midnight),
