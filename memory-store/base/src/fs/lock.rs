@@ -23,9 +23,9 @@ const TRIED: Duration = Duration::from_millis(20);
 /// Whether a lock may have several holders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// Other processes may hold it in this mode too.
+    /// Other processes may hold the lock in this mode too.
     Shared,
-    /// No other process may hold it.
+    /// No other process may hold the lock.
     Alone,
 }
 
