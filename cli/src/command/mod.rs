@@ -140,9 +140,9 @@ enum OutputKind {
 }
 
 /// Declares the commands. Each row contains the arguments, the function that runs the command, and the kind of its
-/// output. The brackets contain the command as a person types it if it may make a decision that only the person may
-/// make. The brackets are required, so that no command is added without considering this. `docs/trust.md` has the table
-/// of decisions.
+/// output. If the command can make a decision that is reserved to the person, the brackets contain the command as a
+/// person types it; otherwise they are empty. They are required, so that no command is added without considering this.
+/// `docs/trust.md` has the table of decisions.
 macro_rules! commands {
     ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:path, $output:ident, [$($typed:literal)?];)*) => {
         #[derive(Debug, Subcommand)]
