@@ -305,9 +305,9 @@ impl Scene<'_> {
         self.trial.tidy()
     }
 
-    /// Saves truncated files again. An editor that saves in place empties the file first. If git replaces the empty
-    /// file then, the new text is written to an unlinked file. Throughline never writes in place; a user who notices
-    /// the loss saves again.
+    /// Saves truncated files again. An editor that saves in place empties the file first. If git replaces the file at
+    /// that moment, the editor writes the new text to a file that no longer has a name. Throughline never writes in
+    /// place; a user who notices the loss saves again.
     fn save_again(&self) -> io::Result<()> {
         let buffers = self.buffers.lock().map_err(|_| io::Error::other("a thread died"))?;
         let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() == 0);

@@ -1,6 +1,6 @@
-//! The matrix of identity: which project, working tree and session data belongs to, in situations that users of similar
-//! tools have reported. Each row is a separate test of the programs. `MATRIX.md` in this folder lists all rows
-//! (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
+//! The matrix of identity: situations that users of similar tools have reported, with the project, the working tree and
+//! the session to which data belongs in each. Each row is a separate test of the programs. `MATRIX.md` in this folder
+//! lists all rows (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
 
 mod git;
 mod lab;
