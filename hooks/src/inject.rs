@@ -41,9 +41,9 @@ pub struct Placed {
     pub is_passage: bool,
 }
 
-/// What to do with memories that cannot be claimed because the mode does not permit writing; earlier injections are
-/// then unknown. (If a claim fails because the disk is full or read-only, memories are always withheld. They would
-/// otherwise be injected with every prompt.)
+/// Treatment of memories that cannot be claimed because the mode does not permit writing, so that earlier injections
+/// are unknown. If a claim fails for another reason, such as a full or read-only disk, memories are always withheld,
+/// because they would otherwise be injected with every prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnclaimedHits {
     /// Memories are injected, even if that repeats an earlier injection.
