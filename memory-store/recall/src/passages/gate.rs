@@ -65,9 +65,10 @@ const SESSION_SHARE: usize = 11;
 
 /// Threshold of an index that is not calibrated. It is strict.
 const UNCALIBRATED: f32 = 1.0;
-/// Distance of a project's threshold above the score that few of the background prompts exceed, because the project's
-/// own prompts without a known subject score higher than background prompts. It is the lowest value with which at most
-/// 2 of 25 foreign prompts pass in both projects of `scripts/fit-passages`. Up to this value no query was lost.
+/// Amount by which a project's threshold exceeds the score that few of the background prompts reach, because the
+/// project's own prompts without a known subject have higher scores than background prompts. It is the lowest value
+/// with which at most 2 of 25 foreign prompts pass in both projects of `scripts/fit-passages`. Up to this value no
+/// query was lost.
 const MARGIN: f32 = 0.4;
 
 /// Version of the scoring, to be incremented with every change of a weight or a feature.
