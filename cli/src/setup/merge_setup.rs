@@ -1,5 +1,5 @@
 //! Settings of the merge driver, which `init --with merge-driver` adds to a repository and `uninstall` removes. They
-//! are a line in `.gitattributes`, which is committed, and the driver in the local git configuration.
+//! consist of a line in `.gitattributes`, which is committed, and the driver in the local git configuration.
 
 use std::path::{Path, PathBuf};
 

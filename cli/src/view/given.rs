@@ -75,8 +75,8 @@ impl GivenItems {
         self.0.get(&id)?.passage.as_ref()
     }
 
-    /// Returns a text with the numbers of memories and passages in a receipt. A receipt without either is that of the
-    /// handoff.
+    /// Returns the numbers of memories and passages in a receipt, as text. A receipt without memories and passages
+    /// records the injection of a handoff.
     pub fn counted(&self, receipt: &InjectionReceipt) -> String {
         let is_passage = |id: MemoryId| self.passage(id).is_some();
         let passages = receipt.memories.iter().filter(|given| is_passage(given.id)).count();

@@ -1,5 +1,5 @@
-//! The record of all entries that the program inserted into Claude Code's files. By the record, the entries can be
-//! removed exactly.
+//! The record of all entries that the program inserted into Claude Code's files, so that exactly these entries can be
+//! removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
