@@ -16,8 +16,8 @@ use processor::collect::archive::Archive;
 /// A type of damage: its name, and a function from a file's content and that of another file to the damaged content.
 type Damage = (&'static str, fn(&[u8], &[u8]) -> Vec<u8>);
 
-/// Variable that enables all types of damage. Without it, each file receives one type of [`SAMPLED`], and the next file
-/// the next type.
+/// Variable that enables all types of damage for each file. Without it, each file receives one type of [`SAMPLED`], in
+/// turn.
 const ALL: &str = "THROUGHLINE_TEST_ALL_DAMAGES";
 /// See [`ALL`].
 const SAMPLED: usize = 6;
