@@ -76,7 +76,7 @@ fn is_option(lead: &[u8], value: &[u8]) -> bool {
         })
 }
 
-/// Returns the position of a program's name, according to the end of the line before it.
+/// Returns how a program's name is connected with the text before it in the same line.
 fn stand(before: &[u8]) -> Stand {
     let from = before.len().saturating_sub(BEFORE_BYTES_MAX);
     let line = before[from..].rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();

@@ -41,8 +41,8 @@ pub enum Scope {
     Project,
     /// The records of the session with this hash, in which the value was found; see [`Known::in_session`].
     Session(u64),
-    /// Text that is injected into a session. This is temporary: a user's memory contains the value, and the user has
-    /// not decided about it.
+    /// Only text that is injected into a session, because a user's memory contains the value. This scope is temporary,
+    /// until the user decides whether the value is a secret.
     Disputed,
     /// No texts, because a user decided that the value is not a secret.
     Harmless,
