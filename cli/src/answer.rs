@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Maximum bytes of an answer.
+/// Maximum bytes read from the output of a program.
 const ANSWER_BYTES_MAX: u64 = 256;
 
-/// Interval of checks whether a program has ended. Our programs end in a millisecond or two, and `doctor` reports the
-/// time.
+/// Interval of the checks whether a program has ended. The interval is short because Throughline's programs end within
+/// two milliseconds and `doctor` prints their run time.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
 /// Runs a program with `--version`; `None` if it does not succeed within the time limit.
@@ -40,8 +40,8 @@ pub fn wait(child: &mut Child, answer_max: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// Runs a program with an input that fits into a pipe, and returns its output. An error contains its stderr, or
-/// reports a timeout. Output beyond `bytes_max`, or beyond the capacity of a pipe, is not read.
+/// Runs a program with an input that fits into a pipe, and returns its output. An error contains the program's stderr,
+/// or reports a timeout. Output beyond `bytes_max`, or beyond the capacity of a pipe, is not read.
 pub fn talk(
     command: &mut Command,
     input: &[u8],
@@ -51,7 +51,7 @@ pub fn talk(
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // The program may end before it reads its input.
+        // A failed write is no error: the program may end before it reads its input.
         let _ = stdin.write_all(input);
     }
     let status = wait(&mut child, answer_max).ok_or("does not end")?;
@@ -62,7 +62,7 @@ pub fn talk(
     Err(if said.trim().is_empty() { format!("ends with {status}") } else { said.trim().into() })
 }
 
-/// Returns the beginning of the output of a program that has ended.
+/// Returns the first [`ANSWER_BYTES_MAX`] bytes of the output of a program that has ended.
 pub fn read(child: &mut Child) -> String {
     begins(child.stdout.take(), ANSWER_BYTES_MAX)
 }
@@ -70,7 +70,7 @@ pub fn read(child: &mut Child) -> String {
 fn begins(pipe: Option<impl Read>, bytes_max: u64) -> String {
     let mut said = Vec::new();
     if let Some(pipe) = pipe {
-        // Output read before an error is still returned.
+        // A read error is ignored: the bytes read before it are returned.
         let _ = pipe.take(bytes_max).read_to_end(&mut said);
     }
     String::from_utf8_lossy(&said).into_owned()

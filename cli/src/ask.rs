@@ -17,13 +17,13 @@ use crate::setup::installation;
 use crate::view::{self, wrap};
 use crate::world::World;
 
-/// Columns after a question, for ` [y/N] ` and the cursor.
+/// Columns reserved after a question for ` [y/N] ` and the cursor.
 const ANSWER_COLUMNS: usize = 8;
 
-/// Columns after a prompt, for a space and the cursor.
+/// Columns reserved after a prompt for a space and the cursor.
 const KEY_COLUMNS: usize = 2;
 
-/// Columns before an item.
+/// Columns of the selection mark before an item.
 const MARK_COLUMNS: usize = 2;
 
 /// Theme of a selection list. A line that the terminal would wrap is truncated.
@@ -39,7 +39,7 @@ impl QuestionTheme {
 
     /// Truncates an item to the width of the line.
     fn item(&self, text: &str) -> String {
-        // The last column stays free, since a cursor after it would start another line.
+        // The last column is kept empty: a cursor after it would start another line.
         wrap::cut(text, self.columns.saturating_sub(MARK_COLUMNS + 1))
     }
 }
@@ -59,7 +59,7 @@ impl Theme for QuestionTheme {
         write!(f, "{} {}", if active { ">" } else { " " }, self.item(text))
     }
 
-    /// Writes question and answer on separate lines: together they are often wider than the terminal.
+    /// Writes question and answer on separate lines, because together they are often wider than the terminal.
     fn format_select_prompt_selection(
         &self,
         f: &mut dyn fmt::Write,
@@ -72,8 +72,9 @@ impl Theme for QuestionTheme {
     }
 }
 
-/// Shows each item and asks for one of two answers, whose labels `show` returns; `decide` receives whether the first
-/// was chosen. An item can be postponed. Returns whether the user continues with other questions.
+/// Shows each item and asks the user for one of two answers, whose labels `show` returns. `decide` receives `true` for
+/// the first answer. The user can also postpone an item. Returns whether the user wants to continue with other
+/// questions.
 pub fn about_each<T>(
     items: &[T],
     out: &mut dyn Write,
@@ -111,14 +112,14 @@ pub fn select(prompt: &str, items: &[String], default: usize) -> Result<usize> {
     select_or_stop(prompt, items, default)?.ok_or_else(cancelled)
 }
 
-/// Asks for one of several items; `None` if the user presses Esc, which ends a dialogue of several questions.
+/// Asks for one of several items. Returns `None` if the user presses Esc, which ends a dialogue of several questions.
 pub fn select_or_stop(prompt: &str, items: &[String], default: usize) -> Result<Option<usize>> {
     let theme = QuestionTheme::of_terminal();
     let question = Select::with_theme(&theme).with_prompt(prompt).items(items).default(default);
     interactive(|| question.interact_opt())
 }
 
-/// Asks for a short line of text that `check` accepts; `columns` is the width of the longest usual answer.
+/// Asks for a short line of text until `check` accepts the line; `columns` is the width of the longest usual answer.
 pub fn line(
     question: &str,
     columns: usize,
@@ -134,10 +135,10 @@ pub fn line(
     }
 }
 
-/// Reads a line; `None` after Esc, which `dialoguer::Input` ignores.
+/// Reads a line; `None` if the user presses Esc, which `dialoguer::Input` ignores.
 fn typed_line(terminal: &Term, prompt: &str) -> io::Result<Option<String>> {
     if !terminal.is_term() {
-        // Each key would be an unknown one, without end.
+        // Without a terminal, `read_key` would return unknown keys forever.
         return Err(io::Error::new(ErrorKind::NotConnected, "stderr is not a terminal"));
     }
     let mut typed = String::new();
@@ -160,8 +161,8 @@ fn typed_line(terminal: &Term, prompt: &str) -> io::Result<Option<String>> {
     }
 }
 
-/// Wraps a question at the terminal's width, and prints all but the last line, which is the prompt: it is printed again
-/// with the answer.
+/// Wraps a question at the terminal's width. Prints all lines but the last and returns the last line as the prompt,
+/// which `dialoguer` prints a second time with the answer.
 fn last_line(question: &str, answer_columns: usize) -> Result<String> {
     let columns = wrap::columns(&Term::stderr()).unwrap_or(usize::MAX);
     let question = wrap::broken(question, columns.saturating_sub(answer_columns));
@@ -174,7 +175,7 @@ fn last_line(question: &str, answer_columns: usize) -> Result<String> {
     })
 }
 
-/// Whether SIGINT ends the program at once, as it does by default.
+/// Whether SIGINT ends the program immediately, as is the default.
 static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let ends = Arc::new(AtomicBool::new(true));
     // If this fails, Ctrl-C has its default effect.
@@ -182,7 +183,7 @@ static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     ends
 });
 
-/// Prints a prompt that a key answers, wrapped at the terminal's width.
+/// Prints a prompt for a single key, wrapped at the terminal's width.
 pub fn prompt(text: &str) -> Result {
     let terminal = Term::stderr();
     let columns = wrap::columns(&terminal).unwrap_or(usize::MAX);
@@ -195,7 +196,7 @@ pub fn key() -> Result<Key> {
     interactive(|| Term::stderr().read_key())
 }
 
-/// Reads an answer. For Ctrl-C, which `console` converts to SIGINT, the cursor is shown again, and the command fails as
+/// Reads an answer. `console` converts Ctrl-C to SIGINT; in that case the function shows the cursor again and fails as
 /// if the user had cancelled.
 fn interactive<T, E: Into<io::Error>>(ask: impl FnOnce() -> Result<T, E>) -> Result<T> {
     ENDS_AT_ONCE.store(false, Ordering::SeqCst);
@@ -203,7 +204,7 @@ fn interactive<T, E: Into<io::Error>>(ask: impl FnOnce() -> Result<T, E>) -> Res
     ENDS_AT_ONCE.store(true, Ordering::SeqCst);
     answer.map_err(|error| {
         let (error, terminal): (io::Error, _) = (error.into(), Term::stderr());
-        // There is no remedy for a closed terminal.
+        // An error is ignored: a closed terminal cannot be repaired.
         let _ = terminal.show_cursor();
         match error.kind() {
             ErrorKind::Interrupted => {
@@ -220,7 +221,7 @@ pub fn cancelled() -> Failure {
     Failure::silent(exit::INTERRUPTED)
 }
 
-/// Returns the failure after a refusal, or without a terminal.
+/// Returns the failure of a command that the user declined, or that could not ask without a terminal.
 pub fn declined(world: &World, message: &str) -> Failure {
     match world.interactive {
         true => Failure::new(message),
@@ -228,7 +229,7 @@ pub fn declined(world: &World, message: &str) -> Failure {
     }
 }
 
-/// Returns the failure for a missing answer, with the command that asks no question.
+/// Returns the failure of a command that could not ask its question. The hint is the same command with `--yes`.
 pub fn unanswered(message: &str) -> Failure {
     let words = std::env::args().skip(1).chain(["--yes".to_owned()]);
     let words: Vec<String> = words.map(|word| installation::word(&word)).collect();

@@ -1,10 +1,10 @@
-//! Caller of a command: the person, or Claude in a tool call. Claude does not decide for the person, even if a page or
-//! a file instructs it to run a command.
+//! The caller of a command: a person, or Claude in a tool call. Claude must not decide for the person, even if a page
+//! or a file instructs Claude to run a command.
 //!
 //! A tool call is recognised by the ancestor processes of the command, so `env -u CLAUDECODE` and `env -i` have no
-//! effect. A command that a person types with `!` in Claude Code looks the same: it has the same parent, the same
-//! environment and no terminal. It therefore counts as Claude's. The next sync attributes its memories to the person,
-//! once the session's transcript shows that a person typed it.
+//! effect. A command that a person types with `!` in Claude Code has the same parent and the same environment as a tool
+//! call, and no terminal either. The command therefore counts as Claude's. The next sync attributes its memories to the
+//! person if the session's transcript shows that a person typed it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,18 +12,18 @@ use std::path::{Path, PathBuf};
 
 use memory_store::fs::process;
 
-/// Maximum number of processes above a command that are checked.
+/// Maximum number of ancestor processes that are checked.
 const ANCESTORS_MAX: usize = 64;
 
-/// Name of the client's program.
+/// Name of the program of Claude Code.
 const CLIENT: &str = "claude";
 
-/// Parts of the client's path if a JavaScript runtime runs it, or if it is in the folder of its versions.
+/// Parts of the path of Claude Code if a JavaScript runtime runs it, or if it is in the folder of its versions.
 const CLIENT_PATHS: [&str; 4] =
     ["/claude-code/", "/claude-agent-sdk/", "/claude/versions/", "/claude-code-"];
 
-/// Variables that Claude Code sets for the commands of a session. Other variables with the same prefix are a person's
-/// settings.
+/// Variables that Claude Code sets for the commands of a session. A person may set other variables with the same
+/// prefix.
 const MARKS: [&str; 4] =
     ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID"];
 
@@ -32,14 +32,14 @@ const MARKS: [&str; 4] =
 pub enum Caller {
     /// A person, or a person's script.
     Person,
-    /// Claude, in a tool call: its client is one of the processes above, or an environment contains a session's
-    /// variables.
+    /// Claude, in a tool call: an ancestor process is Claude Code, or the environment of this process or of an ancestor
+    /// contains the variables of a session.
     Claude,
 }
 
 impl Caller {
-    /// Finds the caller of this process. A terminal is no evidence of a person: a process that Claude detached can open
-    /// one and answer a question in it. `get` reads the environment of this process.
+    /// Determines the caller of this process. `get` reads the environment of this process. A terminal is no evidence of
+    /// a person: a process that Claude detached can open a terminal and answer a question in it.
     pub fn find(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let is_marked = MARKS.iter().any(|name| get(name).is_some_and(|value| !value.is_empty()));
         Self::of(process::parent_id(), is_marked, &Processes::read(get))
@@ -56,27 +56,27 @@ impl Caller {
     }
 }
 
-/// Properties of a process that decide about the caller.
+/// The properties of a process that determine the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     parent: u32,
     /// Whether the process is Claude Code.
     is_client: bool,
-    /// Whether its environment contains a session's variables.
+    /// Whether the environment of the process contains a variable of a session.
     is_marked: bool,
 }
 
 /// The processes of this machine.
 enum Processes {
-    /// A folder like `/proc` on Linux, read for each process.
+    /// A folder like `/proc` on Linux; each process is read when it is checked.
     Folder(PathBuf),
-    /// The list that `ps` printed.
+    /// The processes that `ps` listed.
     Listed(BTreeMap<u32, Process>),
 }
 
 impl Processes {
-    /// Prepares to read the processes of this machine. In builds for tests, which may themselves run below Claude Code,
-    /// the variable `THROUGHLINE_TEST_PROC` names a folder with other processes.
+    /// Prepares to read the processes of this machine. Debug builds also read the variable `THROUGHLINE_TEST_PROC`,
+    /// which names a folder with other processes: the tests themselves may run below Claude Code.
     fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let folder = get("THROUGHLINE_TEST_PROC").filter(|_| cfg!(debug_assertions));
         if let Some(folder) = folder {
@@ -96,12 +96,12 @@ impl Processes {
     }
 }
 
-/// Returns whether a process with these arguments, or of the program at this path, is Claude Code.
+/// Returns whether a process with this program path and these arguments is Claude Code.
 fn is_client(program: &str, arguments: &[&str]) -> bool {
     let program = program.trim_end_matches(" (deleted)");
     let is_named = |path: &str| path.rsplit('/').next() == Some(CLIENT);
     let is_of_client = |path: &str| CLIENT_PATHS.iter().any(|part| path.contains(part));
-    // A runtime has the client's script among its first arguments.
+    // A JavaScript runtime has the script of Claude Code among its first arguments.
     let mut scripts = arguments.iter().skip(1).take(4).filter(|argument| is_of_client(argument));
     is_named(program)
         || is_of_client(program)
@@ -109,7 +109,7 @@ fn is_client(program: &str, arguments: &[&str]) -> bool {
         || scripts.any(|script| script.ends_with("js"))
 }
 
-/// Returns whether an environment, one variable after the other, contains a session's variables.
+/// Returns whether an environment, as an iterator of `NAME=value` texts, contains a variable of a session.
 fn has_mark<'a>(mut environment: impl Iterator<Item = &'a str>) -> bool {
     environment.any(|variable| {
         let (name, value) = variable.split_once('=').unwrap_or_default();
@@ -131,7 +131,7 @@ mod proc {
     /// Reads a process from its folder; `None` if the process has ended.
     pub(super) fn read(folder: &Path) -> Option<Process> {
         let stat = fs::read_to_string(folder.join("stat")).ok()?;
-        // The name is in parentheses, and may contain parentheses itself.
+        // The name of the program is in parentheses, and may itself contain parentheses.
         let (_, rest) = stat.rsplit_once(')')?;
         let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
         let program = fs::read_link(folder.join("exe")).unwrap_or_default();
@@ -145,8 +145,8 @@ mod proc {
         })
     }
 
-    /// Reads a file with texts of a process; returns an empty text if the file of another user's process is not
-    /// readable.
+    /// Reads a file of a process as text. Returns an empty text if the file is unreadable, as the files of other users'
+    /// processes are.
     fn text(path: &Path) -> String {
         let mut bytes = Vec::new();
         let read = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes));
@@ -165,24 +165,24 @@ mod ps {
 
     use super::{Process, has_mark, is_client};
 
-    /// Longest wait for the list.
+    /// Longest wait for the output of `ps`.
     const LIST_MAX: Duration = Duration::from_secs(2);
 
-    /// Lists the processes with their arguments and, as far as `ps` shows them, their environments.
+    /// Lists the processes with their arguments and, where `ps` shows them, their environments.
     pub(super) fn list() -> BTreeMap<u32, Process> {
         let (sender, list) = mpsc::channel();
         thread::spawn(move || {
             let mut command = Command::new("/bin/ps");
             command.args(["-axww", "-E", "-o", "pid=,ppid=,command="]).env_clear();
             let listed = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
-            // The receiver may have timed out.
+            // Sending fails if the receiver has timed out.
             drop(sender.send(listed.map(|listed| listed.stdout).unwrap_or_default()));
         });
         let listed = list.recv_timeout(LIST_MAX).unwrap_or_default();
         String::from_utf8_lossy(&listed).lines().filter_map(process).collect()
     }
 
-    /// Parses a line of the list.
+    /// Parses a line of the output of `ps`.
     pub(super) fn process(line: &str) -> Option<(u32, Process)> {
         let mut words = line.split_whitespace();
         let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);

@@ -1,4 +1,5 @@
-//! Completion of values in a shell: ids of memories and sessions with their titles, tags, and settings with their values.
+//! Completion of values in a shell: ids of memories and sessions with their titles, tags, and names and values of
+//! settings.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +20,7 @@ use crate::world::World;
 pub const VARIABLE: &str = "THROUGHLINE_COMPLETE";
 /// Columns of a title after an id.
 const TITLE_COLUMNS: usize = 60;
-/// Maximum values offered: of ids the newest ones.
+/// Maximum values offered; of more ids, the newest ones are offered.
 const IDS_MAX: usize = 500;
 /// Maximum characters of a value from a file.
 const VALUE_CHARS_MAX: usize = 100;
@@ -59,12 +60,12 @@ pub fn tags() -> ArgValueCompleter {
     })
 }
 
-/// Returns the candidate for a value from a file, unless it contains other characters than letters, digits and `-_./`.
-/// The file may be written by strangers, and a shell inserts the value unquoted: with `$(` or a line break in it, Enter
-/// would run a command.
+/// Returns the candidate for a value from a file; `None` if it contains characters other than letters, digits and
+/// `-_./`. Strangers may have written the file, and a shell inserts the value unquoted: with `$(` or a line break in
+/// the value, Enter would run a command.
 fn candidate(value: &str) -> Option<CompletionCandidate> {
     let is_inert = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
-    // A value with a dash at the start would be an option.
+    // A shell would treat a value that begins with a dash as an option.
     let is_safe = !value.is_empty()
         && !value.starts_with('-')
         && value.chars().all(is_inert)
@@ -72,7 +73,7 @@ fn candidate(value: &str) -> Option<CompletionCandidate> {
     is_safe.then(|| CompletionCandidate::new(value.to_owned()))
 }
 
-/// Completes the value of the setting that is named before it.
+/// Completes the value of the setting whose name precedes the value.
 pub fn setting_values() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let mut words = typed_words().map(|word| word.to_string_lossy().into_owned());
@@ -93,7 +94,7 @@ pub fn setting_values() -> ArgValueCandidates {
     })
 }
 
-/// Returns the form of a value within a setting.
+/// Returns the form of a member of a setting.
 fn within(form: Form, name: &str) -> Option<Form> {
     match form {
         Form::Map { keys, value } => keys.contains(&name).then_some(*value),
@@ -131,7 +132,7 @@ fn memories(current: &OsStr, are_removed: bool) -> Vec<CompletionCandidate> {
     } else if let Ok(listing) = stores.list() {
         found.extend(listing.memories.into_iter().map(|it| (it.memory.id, it.memory.title)));
     }
-    // Ids are sorted by time.
+    // The ids sort by time, so the newest memory is first.
     found.sort_by(|a, b| b.cmp(a));
     found.dedup_by_key(|(id, _)| *id);
     let candidates = found.into_iter().filter_map(|(id, title)| {
@@ -150,12 +151,12 @@ fn stores() -> Option<Stores> {
     Stores::open(&World::read(folder().as_deref()).ok()?).ok()
 }
 
-/// Returns the words on the line that is completed.
+/// Returns the words of the command line that is completed.
 fn typed_words() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip_while(|word| word != "--").skip(1)
 }
 
-/// Returns the folder given on the line by `-C` or `--project`.
+/// Returns the folder in the option `-C` or `--project` of the command line.
 fn folder() -> Option<PathBuf> {
     let mut words = typed_words();
     while let Some(word) = words.next() {

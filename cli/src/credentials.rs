@@ -1,5 +1,5 @@
-//! Decisions about values in memories: pending memories that resemble credentials, and memories of a person that
-//! contain a value found to be a secret.
+//! Decisions about values in memories. They concern pending memories that resemble credentials, and memories of a
+//! person that contain a value that was later found to be a secret.
 
 use std::io::Write;
 
@@ -19,8 +19,8 @@ use crate::view;
 use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
-/// Moves a pending memory into the folder. One that contains a possible credential requires a person who has seen it:
-/// `seen`, or a question at a terminal.
+/// Moves a pending memory into the memory folder. If the memory contains a possible credential, a person must have seen
+/// it: either `seen` is set, or the person answers a question at a terminal.
 pub fn promote(
     stores: &Stores,
     stored: &Stored,
@@ -49,8 +49,8 @@ pub fn promote(
     }
 }
 
-/// Changes a memory file. If the new text contains a possible credential, a person at a terminal is asked whether it
-/// may be committed; without a person it is not written.
+/// Changes a memory file. If the new text contains a possible credential, the program asks the person at the terminal
+/// whether the text may be committed. Without a person the text is not written.
 pub fn asking<T>(
     world: &World,
     store: &Store,
@@ -72,7 +72,7 @@ pub fn asking<T>(
     }
 }
 
-/// Returns the argument that accepts the present text of a pending memory.
+/// Returns the argument that accepts exactly the current text of a pending memory.
 fn marked(stored: &Stored) -> String {
     format!("{}@{}", stored.memory.id.short(), Trust::mark(stored))
 }
@@ -98,14 +98,14 @@ fn spots(stores: &Stores, stored: &Stored, redactor: &Redactor) -> String {
     lines.join("; ")
 }
 
-/// Returns a memory as it would be in the folder.
+/// Returns a memory as it would be written into the memory folder.
 fn memory_of(stored: &Stored) -> memory_store::Memory {
     let mut memory = stored.memory.clone();
     memory.release();
     memory
 }
 
-/// Prints the places in a pending memory that resemble credentials, and how to accept it.
+/// Prints the places in a pending memory that resemble credentials, and the command that accepts the memory.
 pub fn explain(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     if stored.memory.status != Status::Held {
         return Ok(());
@@ -128,7 +128,7 @@ pub struct ProposedSecret<'s> {
 }
 
 impl ProposedSecret<'_> {
-    /// The memory.
+    /// Returns the memory that would change.
     pub fn stored(&self) -> &Stored {
         &self.proposal.stored
     }
@@ -157,7 +157,7 @@ pub fn proposals(stores: &Stores) -> Result<Vec<ProposedSecret<'_>>> {
     Ok(proposed)
 }
 
-/// Lists proposed changes, without the values.
+/// Lists proposed changes, without showing the secret values.
 pub fn list(proposed: &[ProposedSecret<'_>], out: &mut dyn Write) -> Result {
     if proposed.is_empty() {
         return Ok(());

@@ -29,8 +29,8 @@ pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
     view::saved::show_changed(&saved, held.as_ref(), out)
 }
 
-/// Returns the folder for copies being edited, and for rejected versions. It is among the private folders, so that an
-/// audit includes it.
+/// Returns the folder for copies that are being edited, and for rejected versions. It is one of the private folders, so
+/// that audits include it.
 fn edits(stores: &Stores, stored: &Stored) -> PathBuf {
     let dirs = &stores.world.dirs;
     let state = match stores.scope_of(stored) {
@@ -40,15 +40,15 @@ fn edits(stores: &Stores, stored: &Stored) -> PathBuf {
     state.edits.clone()
 }
 
-/// Creates a folder for this user only below another one.
+/// Creates a folder below another one that only this user can read.
 fn new_folder(below: &Path) -> Result<TempDir> {
     disk::create_folder(below, Privacy::Private)?;
     let mut folder = tempfile::Builder::new();
     folder.permissions(disk::permissions(0o700)).tempdir_in(below).at(below)
 }
 
-/// Opens a copy of the file in an editor, and saves it redacted if it is still a valid memory: an unfinished edit
-/// affects nothing, and an invalid one is not lost.
+/// Opens a copy of a memory file in an editor. When the editor ends, the copy is redacted and saved if it is a valid
+/// memory. An unfinished edit therefore has no effect; an invalid version is kept elsewhere.
 pub fn edit_by_hand(stores: &Stores, stored: Stored, redactor: &Redactor) -> Result<Saved> {
     let store = stores.store_of(&stored);
     let edits = &edits(stores, &stored);
@@ -56,7 +56,7 @@ pub fn edit_by_hand(stores: &Stores, stored: Stored, redactor: &Redactor) -> Res
     let editor = editor_for(path)?;
     let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
     let folder = new_folder(edits)?;
-    // Editors choose their mode by the file name.
+    // The copy has the same name, since editors choose their mode by the file name.
     let copy = folder.path().join(path.file_name().unwrap_or_default());
     replace(&copy, &before, Privacy::Private)?;
     run_editor(&editor, &copy).map_err(|failure| failure.hint("The memory is as it was."))?;
@@ -88,7 +88,7 @@ pub fn edit_by_hand(stores: &Stores, stored: Stored, redactor: &Redactor) -> Res
     Err(Failure::new(problem).code(exit::INVALID).hint(hint))
 }
 
-/// Opens the file of a memory in the user's editor; returns whether it changed.
+/// Opens a memory file in the user's editor; returns whether the file changed.
 pub fn open_file(path: &Path) -> Result<bool> {
     let editor = editor_for(path)?;
     let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
@@ -117,7 +117,7 @@ fn run_editor(editor: &OsString, file: &Path) -> Result {
     }
 }
 
-/// Keeps the typed text, redacted, without other files of the editor.
+/// Keeps the typed text in redacted form, without other files of the editor.
 fn keep(copy: &Path, redactor: &Redactor, edits: &Path) -> Result<PathBuf> {
     let (typed, _) = read_bounded(copy, FILE_BYTES_MAX)?;
     let folder = new_folder(edits)?;
@@ -128,7 +128,7 @@ fn keep(copy: &Path, redactor: &Redactor, edits: &Path) -> Result<PathBuf> {
     Ok(kept)
 }
 
-/// Returns the editor named in the environment.
+/// Returns the editor that the environment names.
 #[expect(clippy::disallowed_methods, reason = "the variables of editors")]
 pub fn editor() -> Option<OsString> {
     let mut names = ["VISUAL", "EDITOR"].into_iter();

@@ -25,15 +25,15 @@ pub const DEGRADED: u8 = 9;
 /// Another process held a required lock longer than the time limit; the message names the action that was not done.
 pub const LOCKED: u8 = 10;
 
-/// A person has to decide: the command makes a decision that only a person may make, but Claude runs it; or there is no
-/// terminal for a question that the command line does not answer. Then nothing was done.
+/// A person has to decide. Either Claude runs a command that makes a decision that only a person may make, or there is
+/// no terminal for a question that the command line does not answer. The command has changed nothing.
 pub const NEEDS_PERSON: u8 = 11;
 
-/// The user pressed Ctrl-C or Esc at a question or a list to choose from, as with a program that SIGINT ends. Of several
-/// questions, as in `review`, the decisions before it are kept.
+/// The user pressed Ctrl-C or Esc at a question or in a list of choices; a program that SIGINT ends has the same code.
+/// If there are several questions, as in `review`, earlier decisions are kept.
 pub const INTERRUPTED: u8 = 130;
 
-/// All codes, with a short description for `--help` and the one of docs/usage.md.
+/// All codes, with a short description for `--help` and the description in docs/usage.md.
 pub const TABLE: [(u8, &str, &str); 13] = [
     (OK, "done", "done, also when there was nothing to do or a list is empty"),
     (
@@ -70,7 +70,7 @@ pub const TABLE: [(u8, &str, &str); 13] = [
 /// Columns of the text in `--help`.
 const HELP_COLUMNS: usize = 79;
 
-/// Returns all codes for `--help`, in as few lines as possible.
+/// Returns the text about all codes for `--help`, in as few lines as possible.
 pub fn help() -> String {
     // A code and its words stay in one line, so that their spaces are no places for a break.
     let codes = TABLE.map(|(code, brief, _)| format!("{code} {brief}").replace(' ', "\u{a0}"));

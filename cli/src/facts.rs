@@ -28,7 +28,7 @@ pub fn read_all(texts: &[String], now: Timestamp) -> Result<Vec<Fact>> {
     texts.iter().map(|text| read(text, now)).collect()
 }
 
-/// Relation of a fact of a memory to one of another memory, as printed by `--json`.
+/// Relation of a memory's fact to a fact of another memory, as printed by `--json`.
 #[derive(Serialize)]
 pub struct RelatedFact {
     relation: Conflict,
@@ -37,7 +37,7 @@ pub struct RelatedFact {
 }
 
 impl RelatedFact {
-    /// Prints it in a line.
+    /// Prints the relation in one line.
     pub fn print(&self, out: &mut dyn Write) -> Result {
         let (fact, other) = (plain(&self.fact.sentence()), plain(&self.other.sentence()));
         let id = paint(NAME, self.other.memory.short());
@@ -59,7 +59,7 @@ impl RelatedFact {
     }
 }
 
-/// Returns the relations of the facts of a memory, saved or not, to those of other memories.
+/// Returns the relations between the facts of a memory and facts of other memories. The memory need not be saved.
 pub fn related(stores: &Stores, memory: &Memory) -> Result<Vec<RelatedFact>> {
     if memory.facts.is_empty() {
         return Ok(Vec::new());

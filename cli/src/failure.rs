@@ -1,4 +1,4 @@
-//! A *failure* is an error for a person: the problem, its causes and the next step.
+//! A *failure* is an error that is shown to a person: the problem, its causes and the next step.
 
 use std::fmt;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Failure {
 impl Failure {
     /// Creates a failure with the general exit code.
     pub fn new(message: impl Into<String>) -> Self {
-        // The message may contain file names that others have chosen.
+        // The message may contain file names that other people chose, so control characters are removed.
         let message = plain(&message.into());
         Self { code: exit::FAILED, message, causes: Vec::new(), hint: None }
     }
@@ -56,7 +56,7 @@ impl Failure {
 
     /// Adds the failed operation as the message; the previous message becomes a cause.
     pub fn during(mut self, message: impl Into<String>) -> Self {
-        // The output is closed, so there is no message.
+        // A failure without a message stays without one: its output is closed.
         if self.message.is_empty() {
             return self;
         }
@@ -78,7 +78,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Converts output errors. Only printing uses `?` on a bare I/O error; other operations add a path.
+/// Converts output errors. Only printing uses `?` on a plain I/O error; other operations add a path first.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -128,7 +128,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// Converts the error of a journal entry after a file was saved.
+/// Converts an error in writing a journal entry after the file itself was saved.
 pub fn after_saving(told: memory_store::Result<()>) -> Result {
     told.map_err(|error| {
         Failure::from(error)
@@ -141,7 +141,7 @@ pub trait AtPath<T> {
     /// Converts the error into a failure that contains `path`.
     fn at(self, path: &std::path::Path) -> Result<T>;
 
-    /// Like [`at`](Self::at), for a path given by the user: a missing file has a separate exit code.
+    /// Like [`at`](Self::at), for a path that the user typed: a missing file has its own exit code.
     fn named(self, path: &std::path::Path) -> Result<T>;
 }
 

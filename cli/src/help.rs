@@ -1,4 +1,5 @@
-//! Texts of `--help` in addition to those declared by the commands: groups of commands, the environment, and examples.
+//! Additions to `--help` that clap does not generate from the commands: groups of commands, the environment, and
+//! examples.
 
 use clap::{Command, CommandFactory as _};
 
@@ -6,7 +7,7 @@ use crate::command::Args;
 use crate::exit;
 use crate::view::style::{STRONG, paint};
 
-/// All commands in groups; each has its own description.
+/// All commands in groups, in the order of the help.
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Find",
@@ -49,10 +50,10 @@ pub const ENVIRONMENT: [(&str, &str); 10] = [
 /// Columns of a name in a list.
 const NAME_COLUMNS: usize = 13;
 
-/// Help of `throughline` itself, after the heading of the usage.
+/// Usage of `throughline` itself, printed after the heading.
 const USAGE: &str = " throughline [OPTIONS] [COMMAND]\n\nWithout a command, prints a summary of the \
                      project's status.{after-help}";
-/// Options of every command, in the help of `throughline`.
+/// Options of every command, as shown in the help of `throughline`.
 const OPTIONS: &str = "
   -C, --project <DIR>   Run as if started in this folder
       --color <WHEN>    Colours: auto, always or never [default: auto]
@@ -63,7 +64,7 @@ const OPTIONS: &str = "
   -h, --help            Print help for throughline or for a command
   -V, --version         Print the version and the path of the changelog
 ";
-/// End of the help of every command.
+/// Last line in the help of every command.
 const FOR_EVERY_COMMAND: &str = "Global options: -C DIR, --color WHEN, -q, -v, --no-pager";
 
 /// Returns the command line with its help.
@@ -76,7 +77,7 @@ pub fn command() -> Command {
     command.after_help(short).after_long_help(full)
 }
 
-/// Adds examples to a command with this path, and to its subcommands.
+/// Adds examples to the command with this path, and to its subcommands.
 fn with_examples(command: Command, path: &str) -> Command {
     let command = command.mut_subcommands(|below| {
         let path = format!("{path} {}", below.get_name());

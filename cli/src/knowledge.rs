@@ -1,4 +1,4 @@
-//! The names, facts and connections of the memories of both stores.
+//! Names, facts and connections in the memories of both stores.
 
 use std::io::Write;
 
@@ -28,7 +28,7 @@ const NAME_WORDS_MAX: usize = 4;
 pub struct ReadKnowledge {
     /// The memories.
     pub memories: Vec<Stored>,
-    /// Their names and facts.
+    /// The names and facts in these memories.
     pub knowledge: Knowledge,
 }
 
@@ -41,7 +41,7 @@ impl ReadKnowledge {
         Ok(Self::of(stores, memories, None))
     }
 
-    /// Reads all memories of both stores, without reports.
+    /// Reads all memories of both stores, without reporting unreadable files.
     pub fn quietly(stores: &Stores) -> Result<Self> {
         let mut memories = stores.without_held(stores.list()?.memories)?;
         memories
@@ -51,7 +51,7 @@ impl ReadKnowledge {
         Ok(Self { memories, knowledge })
     }
 
-    /// Reads memories together, and with them one that is not saved yet.
+    /// Reads the names and facts of saved memories together with those of one memory that is not saved yet.
     pub fn of(stores: &Stores, mut memories: Vec<Stored>, new: Option<&Memory>) -> Self {
         memories
             .retain(|stored| !matches!(stored.memory.status, Status::Rejected | Status::Archived));
@@ -61,13 +61,13 @@ impl ReadKnowledge {
         Self { memories, knowledge }
     }
 
-    /// Returns the graph as of a time.
+    /// Returns the graph as of the time `at`.
     pub fn graph(&self, stores: &Stores, at: Timestamp) -> Graph {
         let memories: Vec<&Memory> = self.memories.iter().map(|stored| &stored.memory).collect();
         Graph::of(&memories, &works(stores), &self.knowledge.entities, &self.knowledge.book, at)
     }
 
-    /// Finds the entity of a name, or fails with similar names.
+    /// Finds the entity with a name. The failure for an unknown name lists similar names.
     pub fn entity(&self, name: &str) -> Result<EntityId> {
         let entities = &self.knowledge.entities;
         entities.find(name).ok_or_else(|| unknown(name, &entities.near(name, 5)))
@@ -119,7 +119,7 @@ impl ReadKnowledge {
     }
 }
 
-/// Reads memories together, by the settings and the decisions of a person.
+/// Reads the names and facts of memories, using the settings and a person's decisions about names.
 pub fn of_memories(memories: &[&Memory], stores: &Stores) -> Knowledge {
     let table = Table::installed(&stores.world.dirs);
     let reviewed = Reviewed::read(&stores.project.home);
@@ -146,7 +146,7 @@ pub struct FactView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
     pub memory: MemoryId,
-    /// The memory whose newer fact ended it.
+    /// The memory whose newer fact ended this fact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_by: Option<MemoryId>,
 }
@@ -164,12 +164,12 @@ impl FactView {
     }
 }
 
-/// State of a memory at a time, or now.
+/// State of a memory at a given time, or now.
 pub struct StateThen {
     at: Option<Timestamp>,
-    /// Whether it was in force; `None` without a time.
+    /// Whether the memory was in force; `None` if no time was given.
     pub in_force: Option<bool>,
-    /// Facts in it that a newer fact of another memory ended by then.
+    /// Facts of the memory that newer facts of other memories had ended by then.
     pub ended: Vec<FactView>,
 }
 
@@ -186,7 +186,7 @@ impl StateThen {
         Self { at, in_force, ended: ended.collect() }
     }
 
-    /// Prints it.
+    /// Prints the state.
     pub fn show(&self, out: &mut dyn Write) -> Result {
         if let (Some(at), Some(in_force)) = (self.at, self.in_force) {
             let word = if in_force { "It was in force" } else { "It was not in force" };
@@ -220,7 +220,7 @@ pub fn unknown(name: &str, near: &[&str]) -> Failure {
     .code(exit::NOT_FOUND)
 }
 
-/// Parses the time of `--as-of`: a date, or words such as "last week"; of a span, its last moment.
+/// Parses the time of `--as-of`: a date, or words such as "last week". For a span of time, the last moment counts.
 pub fn as_of(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>> {
     let Some(text) = text else { return Ok(None) };
     let span = crate::typed::span(text, now)?;

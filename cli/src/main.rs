@@ -33,15 +33,15 @@ mod view;
 mod world;
 
 fn main() -> ExitCode {
-    // SAFETY: this is the first statement of the program, which has one thread.
+    // SAFETY: this is the first statement of `main`, when the program has only one thread.
     unsafe { processor::programs::keep_absolute_folders() };
-    // If a shell requests completions, they are the only output.
+    // If a shell requests completions, the program prints only them and exits.
     clap_complete::CompleteEnv::with_factory(help::command)
         .var(complete::VARIABLE)
         .bin("throughline")
         .complete();
     let words: Vec<OsString> = std::env::args_os().collect();
-    // Help and messages about the command line have these colours, too.
+    // The choice of colours also applies to the help and to messages about the command line.
     usage::apply_color(&words);
     let args = parse(words).unwrap_or_else(|error| usage::exit(error));
     match command::run(args) {
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the command line. `--json` before the command means the same as after it, also if it is given in both places.
+/// Parses the command line. `--json` may precede the command, follow it, or both, with the same meaning.
 fn parse(mut words: Vec<OsString>) -> Result<command::Args, clap::Error> {
     let read = |words: &[OsString]| {
         let matches = help::command().try_get_matches_from(words)?;
@@ -74,7 +74,8 @@ fn parse(mut words: Vec<OsString>) -> Result<command::Args, clap::Error> {
     read(&words)
 }
 
-/// Prints the message, its causes and the hint. A failure without a message has been printed before.
+/// Prints the message of a failure, its causes and the hint. If there is no message, the command has already reported
+/// the failure.
 fn report(failure: &failure::Failure) {
     if failure.message.is_empty() {
         return;
@@ -82,7 +83,7 @@ fn report(failure: &failure::Failure) {
     let mut stderr = anstream::stderr().lock();
     let columns = view::wrap::columns(&dialoguer::console::Term::stderr());
     let mut stderr = view::wrap::Wrapped::new(&mut stderr, columns);
-    // If this write fails too, only the exit code is left.
+    // If this write fails too, only the exit code reports the failure.
     let _ = writeln!(
         stderr,
         "{} {}",

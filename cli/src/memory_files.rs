@@ -1,5 +1,5 @@
-//! The memory files of a repository: in the working tree, a commit or the index. They are only displayed: untrusted
-//! folders are read too, and nothing is injected into a session.
+//! The memory files of a repository, in the working tree, a commit or the index. Untrusted folders are read too, since
+//! the files are only displayed and never injected.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use processor::git::memories::{self, TrackedFile};
 use crate::exit;
 use crate::failure::{AtPath as _, Failure, Result};
 
-/// The folder of memory files, from the root.
+/// The folder of memory files, relative to [`STORE_DIR`].
 const FOLDER: &str = "memories";
 /// Maximum depth of folders.
 const DEPTH_MAX: usize = 16;
@@ -23,26 +23,26 @@ const DEPTH_MAX: usize = 16;
 /// A file of one side.
 #[derive(Debug)]
 pub struct SideFile {
-    /// Its path from the root, with `/`.
+    /// Path of the file relative to the root, with `/` as separator.
     pub path: String,
-    /// Its content.
+    /// Content of the file.
     pub content: FileContent,
 }
 
 /// Content of a file.
 #[derive(Debug)]
 pub enum FileContent {
-    /// These bytes.
+    /// The bytes of the file.
     Bytes(Vec<u8>),
     /// A symbolic link, which is not followed.
     Link,
-    /// Unresolved merge conflict.
+    /// The file has an unresolved merge conflict in git's index.
     Unmerged,
-    /// Unreadable, with the reason.
+    /// The file is unreadable, with the reason.
     Unreadable(String),
 }
 
-/// Returns whether a path from the root is that of a memory file.
+/// Returns whether a path relative to the root is the path of a memory file.
 pub fn is_memory_file(path: &str) -> bool {
     let Some(below) = path
         .strip_prefix(STORE_DIR)
@@ -57,7 +57,7 @@ pub fn is_memory_file(path: &str) -> bool {
         && name != "readme.md"
 }
 
-/// Returns the memory files of a working tree, by path.
+/// Returns the memory files of a working tree, sorted by path.
 pub fn in_working_tree(root: &Path) -> Result<Vec<SideFile>> {
     let mut files = Vec::new();
     collect(root, &format!("{STORE_DIR}/{FOLDER}"), DEPTH_MAX, &mut files)?;
@@ -67,7 +67,7 @@ pub fn in_working_tree(root: &Path) -> Result<Vec<SideFile>> {
 
 fn collect(root: &Path, below: &str, depth_left: usize, files: &mut Vec<SideFile>) -> Result {
     let folder = root.join(below);
-    // A link to a folder is not followed.
+    // A symbolic link to a folder is not followed.
     match fs::symlink_metadata(&folder) {
         Ok(found) if found.is_dir() && depth_left > 0 => {}
         Ok(_) => return Ok(()),
@@ -104,13 +104,13 @@ fn too_long() -> String {
     format!("the file is longer than {} KiB", FILE_BYTES_MAX >> 10)
 }
 
-/// Returns the memory files of a commit, by path.
+/// Returns the memory files of a commit, sorted by path.
 pub fn in_commit(root: &Path, commit: &str) -> Result<Vec<SideFile>> {
     let files = memories::in_commit(root, commit).ok_or_else(|| silent(root))?;
     contents(root, files)
 }
 
-/// Returns the staged memory files, by path.
+/// Returns the staged memory files, sorted by path.
 pub fn in_index(root: &Path, index_file: Option<&OsStr>) -> Result<Vec<SideFile>> {
     contents(root, memory_files(memories::in_index(root, index_file).ok_or_else(|| silent(root))?))
 }
@@ -158,7 +158,7 @@ fn contents(root: &Path, files: Vec<TrackedFile>) -> Result<Vec<SideFile>> {
     Ok(sides)
 }
 
-/// Returns the failure for a git command without an answer.
+/// Returns the failure of a git command that printed no usable output.
 pub fn silent(root: &Path) -> Failure {
     match processor::git::is_repository(root) {
         true => Failure::new(format!("git does not tell about {}", root.display()))

@@ -1,4 +1,4 @@
-//! Memories near one that a person writes or views, and replacements.
+//! Neighbours of a memory that a person writes or views, and the marks that one memory replaces another.
 
 use std::io::Write;
 
@@ -21,8 +21,8 @@ pub struct NeighbourView<'a> {
     short: String,
     kind: Kind,
     title: &'a str,
-    /// Relation of the memory to it: `duplicate`, `within`, `covers`, `update`, `newer-value`, `contradiction` or
-    /// `near`.
+    /// Relation of the memory to its neighbour: `duplicate`, `within`, `covers`, `update`, `newer-value`,
+    /// `contradiction` or `near`.
     relation: &'static str,
 }
 
@@ -38,12 +38,13 @@ impl<'a> From<&'a Neighbour> for NeighbourView<'a> {
     }
 }
 
-/// Finds the memories near one, excluding itself.
+/// Finds the neighbours of a memory.
 pub fn near(recall: &Recall, world: &World, memory: &Memory) -> Vec<Neighbour> {
     neighbour::find(recall, &Statement::from(memory), Some(memory.id), world.now)
 }
 
-/// Removes the neighbours of other subagents: what one is given neither repeats nor replaces what others are.
+/// Keeps only the neighbours of the same subagent. Memories for different subagents neither repeat nor replace each
+/// other.
 pub fn keep_of_agent(near: &mut Vec<Neighbour>, agent: Option<&str>, recall: &Recall) {
     near.retain(|near| recall.indexed(near.id).is_none_or(|hit| hit.agent.as_deref() == agent));
 }
@@ -54,25 +55,26 @@ pub fn line(near: &Neighbour, out: &mut dyn Write) -> Result {
     Ok(writeln!(out, "It {} {id}: {}", near.verdict.words(), plain(&near.title))?)
 }
 
-/// Marks a memory as replaced by another one that already contains the link, and prints that.
+/// Marks a memory as replaced by another one and reports that. The replacing memory must already contain the link.
 pub fn supersede(stores: &Stores, older: &Stored, newer: MemoryId, out: &mut dyn Write) -> Result {
     link(stores, older, Some(newer))?;
     let (id, newer) = (older.memory.id.short(), newer.short());
     Ok(writeln!(out, "Replaced: {} by {}", paint(NAME, id), paint(NAME, newer))?)
 }
 
-/// Removes the mark that another memory replaces this one, and prints that.
+/// Removes the mark that another memory replaces this one, and reports that.
 pub fn restore(stores: &Stores, older: &Stored, out: &mut dyn Write) -> Result {
     link(stores, older, None)?;
     let title = plain(&older.memory.title);
     Ok(writeln!(out, "It no longer replaces {} {title}.", paint(NAME, older.memory.id.short()))?)
 }
 
-/// Unlinks the memories that a removed one had replaced. Those that nothing else replaces are active again, which is
-/// printed.
+/// Removes the links of memories that a removed memory had replaced. Memories that no other memory replaces are active
+/// again; this is reported.
 pub fn hold_again(stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result {
     let next = gone.superseded_by;
-    // The index also lists undecided memories in whose place the removed one was injected; their files do not name it.
+    // The index also lists undecided memories in whose place the removed memory was injected. The files of these
+    // memories contain no link to it.
     let given_for = stores.recall().replaced_by(gone.id);
     for older in stores.list()?.memories {
         let (id, by) = (older.memory.id, older.memory.superseded_by);
@@ -96,7 +98,8 @@ pub fn hold_again(stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result
     Ok(())
 }
 
-/// Adds a memory to the journal, so that the next session reads it from its file instead of the index.
+/// Adds a memory to the journal of the index, so that the next session reads the memory from its file instead of the
+/// segments.
 pub fn refresh(stores: &Stores, stored: &Stored) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);

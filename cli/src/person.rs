@@ -1,13 +1,13 @@
-//! Commands that make a decision reserved to the person: they grant access, publish, remove, or turn Throughline off.
-//! Claude may not run them, even if a page or a file instructs it to. The table is in `docs/trust.md`.
+//! The check of commands that make a decision reserved to the person: to grant access, publish, remove, or turn
+//! Throughline off. Claude may not run such a command, even if a page or a file instructs Claude to. `docs/trust.md`
+//! has the table of these decisions.
 
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
-/// Fails unless the person runs this command, which decides something for them. `typed` is the command as the person
-/// types it.
+/// Fails if the caller is not a person. `typed` is the command as the person types it.
 pub fn require(world: &World, typed: &str) -> Result {
     match world.caller {
         Caller::Person => Ok(()),
@@ -15,8 +15,8 @@ pub fn require(world: &World, typed: &str) -> Result {
     }
 }
 
-/// Returns the failure of a command that Claude runs in the person's place. `typed` is the command as the person types
-/// it.
+/// Returns the failure of a command that is reserved to the person but was run by Claude. `typed` is the command as the
+/// person types it.
 pub fn refused(why: &str, typed: &str) -> Failure {
     Failure::new(format!("{why}, and Claude Code runs it here: nothing was changed"))
         .code(exit::NEEDS_PERSON)

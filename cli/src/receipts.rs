@@ -1,4 +1,4 @@
-//! Receipts written by hooks: injections with their reasons and costs.
+//! The receipts of hooks, which record injections with their reasons and costs.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -8,16 +8,17 @@ use memory_store::layout::TreeDir;
 use memory_store::{MemoryId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Maximum bytes of one day's file.
+/// Maximum bytes that are read of one day's file.
 const DAY_BYTES_MAX: u64 = 32 << 20;
 
-/// Bytes at the end of a day's file in which a session is searched.
+/// Bytes at the end of a day's file that are searched for the receipts of a session.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 
-/// Number of days on which a session is searched, since it may continue after midnight.
+/// Number of days that are searched for the receipts of a session; more than one, since a session may continue after
+/// midnight.
 const DAYS_OF_SESSION: usize = 2;
 
-/// One injection. Missing fields were written by another version.
+/// The receipt of one injection. A field is missing if another version of the program wrote the receipt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InjectionReceipt {
@@ -25,9 +26,9 @@ pub struct InjectionReceipt {
     pub at: Timestamp,
     /// The hook event.
     pub event: String,
-    /// The Claude Code session.
+    /// Id of the Claude Code session.
     pub session: String,
-    /// The subagent.
+    /// Id of the subagent, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Injected memories and turns.
@@ -45,16 +46,16 @@ pub struct InjectionReceipt {
 pub struct GivenEntry {
     /// The memory.
     pub id: MemoryId,
-    /// Reason for the injection.
+    /// Reason of the injection.
     #[serde(default)]
     pub why: String,
-    /// Its score.
+    /// Score of the memory in the search.
     #[serde(default)]
     pub score: f32,
-    /// Start of its part of the text, in bytes.
+    /// Start of the memory's part of the text, in bytes.
     #[serde(default)]
     pub start: usize,
-    /// End of its part.
+    /// End of the memory's part of the text, in bytes.
     #[serde(default)]
     pub end: usize,
 }
@@ -78,13 +79,13 @@ pub fn last(
     found
 }
 
-/// Reads the receipts of one session, oldest first, only from the last days and the ends of their files, for callers
-/// with little time.
+/// Reads the receipts of one session, oldest first, for callers with little time: only the ends of the files of the
+/// last days are read.
 pub fn of_session(tree: &TreeDir, session: &str) -> Vec<InjectionReceipt> {
     let mut found = Vec::new();
     for file in files(tree).into_iter().take(DAYS_OF_SESSION).rev() {
         let text = tail(&file).unwrap_or_default();
-        // Only the few lines of this session are parsed.
+        // Only lines that contain the session's id are parsed, which are few.
         let lines = text.split(|byte| *byte == b'\n');
         let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
         let lines = lines.filter(|line| line.contains(session));
@@ -116,23 +117,23 @@ fn files(tree: &TreeDir) -> Vec<PathBuf> {
     files
 }
 
-/// Reader of new receipts.
+/// A reader of new receipts.
 #[derive(Debug)]
 pub struct Follower {
     tree: TreeDir,
-    /// The last file, and the position in it.
+    /// The last file that was read, followed by the number of bytes read from it.
     file: PathBuf,
     read: u64,
 }
 
 impl Follower {
-    /// Starts at the beginning of the newest day.
+    /// Returns a reader that starts at the beginning of the newest day.
     pub fn new(tree: &TreeDir) -> Self {
         let file = files(tree).into_iter().next().unwrap_or_default();
         Self { tree: tree.clone(), file, read: 0 }
     }
 
-    /// Returns new receipts, oldest first.
+    /// Returns the receipts written since the last call, oldest first.
     pub fn next(&mut self) -> Vec<InjectionReceipt> {
         let mut found = Vec::new();
         for file in files(&self.tree)
@@ -149,11 +150,12 @@ impl Follower {
         found
     }
 
-    /// Reads the complete lines of the file. An unreadable file counts as empty, and may be read later.
+    /// Reads the rest of the file up to the last complete line. An unreadable file counts as empty, since it may become
+    /// readable.
     fn rest(&mut self) -> Vec<InjectionReceipt> {
         let Ok(mut file) = File::open(&self.file) else { return Vec::new() };
         let len = file.metadata().map_or(0, |meta| meta.len());
-        // A purge writes a new file.
+        // The file is shorter than the part already read because a purge rewrote it.
         if len < self.read {
             self.read = len;
         }
@@ -206,7 +208,7 @@ mod tests {
         fs::write(day("2026-10-02"), line("c")).unwrap();
         assert_eq!(sessions(), ["b", "c"]);
         assert!(sessions().is_empty());
-        // It is replaced by a shorter file.
+        // The file is replaced by a shorter one.
         fs::write(day("2026-10-02"), "").unwrap();
         assert!(sessions().is_empty());
         fs::write(day("2026-10-02"), line("d")).unwrap();

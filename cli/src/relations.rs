@@ -1,4 +1,4 @@
-//! Relations on the command line: links to other memories, each as "KIND ID".
+//! Relations on the command line: links to other memories, each written as "KIND ID".
 
 use std::io::Write;
 
@@ -15,18 +15,19 @@ use crate::person;
 use crate::stores::Stores;
 use crate::view::plain;
 
-/// Links to add to a memory, and to remove from it.
+/// Links to add to a memory, and links to remove from it.
 #[derive(Default)]
 pub struct RelationChanges {
     added: Vec<Relation>,
     removed: Vec<Relation>,
-    /// The other memories of links of the kind `supersedes`.
+    /// The memories to which the added links of the kind `supersedes` point.
     replaced: Vec<Stored>,
     restored: Vec<Stored>,
 }
 
 impl RelationChanges {
-    /// Reads links, and finds the other memories. `of` is the memory that has or gets them, if it exists.
+    /// Parses links, and finds the memories to which they point. `of` is the memory that contains the links, if it
+    /// exists.
     pub fn read(
         added: &[String],
         removed: &[String],
@@ -78,7 +79,7 @@ impl RelationChanges {
         Ok(changes)
     }
 
-    /// Returns the memories that are superseded.
+    /// Returns the memories that added links supersede.
     pub fn take_replaced(&mut self) -> Vec<Stored> {
         std::mem::take(&mut self.replaced)
     }
@@ -99,7 +100,7 @@ impl RelationChanges {
         }
     }
 
-    /// Marks the other memories of the links `supersedes`, and prints that.
+    /// Marks the memories that added links supersede, restores those of removed links, and reports both.
     pub fn mark_others(&self, id: MemoryId, stores: &Stores, out: &mut dyn Write) -> Result {
         for older in &self.replaced {
             neighbours::supersede(stores, older, id, out)?;
@@ -108,7 +109,7 @@ impl RelationChanges {
         restored.into_iter().try_for_each(|older| neighbours::restore(stores, older, out))
     }
 
-    /// Removes the links from the proposals of a model: a person decided about them.
+    /// Removes the links from the proposals of a model, since a person has decided about them.
     pub fn settle(&self, id: MemoryId, stores: &Stores) -> Result {
         let decided: Vec<&Relation> = self.added.iter().chain(&self.removed).collect();
         if !decided.is_empty() {
@@ -120,7 +121,7 @@ impl RelationChanges {
     }
 }
 
-/// Parses a link, and finds the other memory.
+/// Parses a link, and finds the memory to which it points.
 fn read(text: &str, stores: &Stores) -> Result<(String, Stored)> {
     let (kind, id) = field_lines::relation(text).map_err(|problem| {
         Failure::new(format!("`{}` is no relation: {}", plain(text), plain(&problem)))

@@ -1,4 +1,4 @@
-//! Past sessions, from their records, and from the archive if all turns are needed.
+//! Past sessions, read from their session records, or from the archive if all turns are needed.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -24,26 +24,26 @@ use crate::view::style::{CARE, paint};
 /// A session.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PastSession {
-    /// Its id.
+    /// Id of the session.
     pub session: String,
-    /// The time of its first record.
+    /// Time of the session's first record.
     pub first: Timestamp,
-    /// The time of its last record.
+    /// Time of the session's last record.
     pub last: Timestamp,
-    /// Its last branch; empty outside git.
+    /// Last git branch of the session; empty outside git.
     pub branch: String,
-    /// The folder it was started in.
+    /// The folder in which the session was started.
     pub folder: PathBuf,
-    /// Its speaker.
+    /// Speaker of the session's prompts.
     #[serde(skip_serializing_if = "Speaker::is_person")]
     pub speaker: Speaker,
-    /// Title, made from its request.
+    /// Title, derived from the request of the session.
     pub title: String,
-    /// The first request in it.
+    /// The first request in the session.
     pub wish: String,
-    /// Number of prompts by its speaker.
+    /// Number of prompts that the speaker sent.
     pub prompts: usize,
-    /// Whether Claude Code still has its transcript, so that it can be resumed.
+    /// Whether Claude Code still has the transcript, so that the session can be resumed.
     pub is_resumable: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct SessionFilter {
 }
 
 impl SessionFilter {
-    /// Returns whether it limits anything.
+    /// Returns whether the filter excludes any session.
     pub fn is_given(&self) -> bool {
         !self.by.is_empty()
     }
@@ -85,7 +85,7 @@ pub fn archive(stores: &Stores) -> Archive {
     Archive::open(&stores.world.dirs.project(stores.tree.project))
 }
 
-/// Sessions of a project, read from their records.
+/// Sessions of a project, read from their session records.
 pub struct PastSessions {
     all: Vec<(PastSession, SessionRecord)>,
 }
@@ -112,19 +112,19 @@ impl PastSessions {
         self.all.iter()
     }
 
-    /// Returns one session; `None` if it has no record.
+    /// Returns the session with this id; `None` if there is no record of it.
     pub fn of(&self, session: &str) -> Option<&PastSession> {
         self.iter().map(|(known, _)| known).find(|known| known.session == session)
     }
 }
 
-/// Reads the records of a session; subagents have separate files. `None` if the archive does not contain it, or if it
-/// cannot be read, which is reported on stderr.
+/// Reads the transcript records of a session, without those of its subagents, which are in separate files. Returns
+/// `None` if the archive does not contain the session or the file is unreadable; the latter is reported on stderr.
 pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record>> {
     let load = |name: &str| match archive.load(name) {
         Ok(file) => file,
         Err(error) => {
-            // There is no remedy for a closed stderr.
+            // A write error is ignored: a closed stderr cannot be repaired.
             let label = paint(CARE, "left out:");
             let _ = writeln!(anstream::stderr(), "{label} {error}; `throughline doctor` says more");
             None
@@ -142,7 +142,7 @@ pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record
     Some(records)
 }
 
-/// Returns the names of all sessions without subagents, in the order that is cheapest to read.
+/// Returns the archive names of all sessions, without subagents, in the order in which they are read fastest.
 pub fn names(archive: &Archive) -> Result<Vec<String>> {
     let mut names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
     names.retain(|name| is_main(name));
@@ -152,9 +152,9 @@ pub fn names(archive: &Archive) -> Result<Vec<String>> {
 /// A prompt that a person typed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypedPrompt {
-    /// Its time.
+    /// Time of the prompt.
     pub at: Timestamp,
-    /// Its text.
+    /// Text of the prompt.
     pub text: String,
     /// The session.
     pub session: String,
@@ -171,7 +171,7 @@ pub fn typed_prompts(
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.modified_ns));
     let mut prompts = Vec::new();
     for entry in entries.iter().take(sessions_max) {
-        // `doctor` reports a session that cannot be read.
+        // An unreadable session is skipped here; `doctor` reports it.
         let Ok(Some(file)) = archive.load(&entry.name) else { continue };
         let session = file.header.session;
         prompts.extend(file.records.into_iter().filter_map(|record| match record.what {
@@ -187,7 +187,7 @@ pub fn typed_prompts(
 }
 
 impl PastSession {
-    /// Returns the session of a record. `transcripts` are the ids of sessions whose transcripts exist.
+    /// Converts a session record. `transcripts` are the ids of the sessions whose transcripts exist.
     fn of(record: &SessionRecord, transcripts: &BTreeSet<&str>) -> Self {
         let id = record.session.as_str();
         Self {
@@ -204,7 +204,7 @@ impl PastSession {
         }
     }
 
-    /// Returns the title for a list, with a mark if its prompts are not a person's.
+    /// Returns the title for a list, with a label if the speaker is not a person.
     pub fn subject(&self) -> String {
         match self.speaker.label() {
             "" => self.title.clone(),
@@ -213,17 +213,17 @@ impl PastSession {
     }
 }
 
-/// Returns the name of a branch before what was done on it.
+/// Returns the name of a branch, as a prefix for a description of the work on it.
 pub fn on_branch(branch: &str) -> String {
     if branch.is_empty() { String::new() } else { format!("{}: ", plain(branch)) }
 }
 
-/// Whether an archive file is of a session itself, and not of a subagent or a closed part.
+/// Returns whether an archive file contains a session itself, not a subagent or an earlier part.
 fn is_main(name: &str) -> bool {
     !name.contains('.') && parts::of_name(name).1 == 0
 }
 
-/// Returns whether an id is safe in a command line: it is from a transcript, which others may have written.
+/// Returns whether an id is safe in a command line. The id is from a transcript, which other people may have written.
 fn is_plain(session: &str) -> bool {
     let mut bytes = session.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphanumeric())

@@ -28,7 +28,7 @@ use crate::view::changes::line;
 use crate::view::plain;
 use crate::world::World;
 
-/// Maximum memories named for an id that fits several.
+/// Maximum memories that a message about an ambiguous id names.
 const CANDIDATES_MAX: usize = 10;
 
 /// The project's store and the user's store.
@@ -49,19 +49,19 @@ pub struct Stores {
 pub struct HeldFile {
     /// The file.
     pub stored: Stored,
-    /// Reason why it is withheld.
+    /// Reason why the file is withheld.
     pub why: HeldBack,
-    /// Argument of `throughline review --release` that releases the file in its present state.
+    /// The argument of `throughline review --release` that releases the current text of the file.
     pub release: String,
 }
 
-/// Returns whether the judged index contains exactly this file, with the same origin.
+/// Returns whether the index contains exactly this file with the same origin, as judged when the index was written.
 fn is_given(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
     judged.gives(&stored.path, stored.stamp, from_repository)
 }
 
 impl HeldFile {
-    /// Returns the file if its store withholds it.
+    /// Returns the file with the reason if its store withholds it.
     fn of(stored: Stored, trust: &Trust, redactor: &Redactor) -> Option<Self> {
         let why = trust.judgement(&stored, redactor).held?;
         let release = format!("{}@{}", stored.memory.id.short(), Trust::mark(&stored));
@@ -100,8 +100,8 @@ impl Stores {
     /// program.
     ///
     /// # Errors
-    /// Returns an error if a later version of the program has written the stores, or if
-    /// [`Store::redactor_for_writing`] fails.
+    /// Returns an error if a later version of the program wrote the stores, or if [`Store::redactor_for_writing`]
+    /// fails.
     pub fn redactor_for_writing(&self, store: &Store) -> Result<Redactor> {
         migrations::before_write(&self.world, &self.tree)?;
         Ok(store.redactor_for_writing(&self.settings)?)
@@ -111,12 +111,12 @@ impl Stores {
         Ok(store.clone().judged(self.trust(store)?, &self.settings))
     }
 
-    /// Adds the change of a memory to the journal for the next hook, after its file is written.
+    /// Adds the change of a memory to the journal, from which the next hook reads it. The file must already be written.
     pub fn note(&self, of: &Stored, change: Change<'_>) -> Result {
         self.note_in(self.store_of(of), change)
     }
 
-    /// Adds a change of one of the stores to the journal for the next hook.
+    /// Adds a change of a memory in the given store to the journal, from which the next hook reads it.
     pub fn note_in(&self, store: &Store, change: Change<'_>) -> Result {
         let is_users = store.folder == self.user.folder;
         let scope = if is_users { Scope::User } else { Scope::Project };
@@ -145,8 +145,8 @@ impl Stores {
         Ok(())
     }
 
-    /// Judges a memory that was just saved in one of the stores, and adds it to the journal for the next hook. Returns
-    /// the reason if it is withheld.
+    /// Judges a memory that was just saved in one of the stores, and adds it to the journal, from which the next hook
+    /// reads it. Returns the reason if the memory is withheld.
     pub fn note_saved(
         &self,
         store: &Store,
@@ -173,8 +173,8 @@ impl Stores {
         Ok(Trust::of(store, &self.settings)?)
     }
 
-    /// Finds memories in either store, archived ones included, by their ids or the last characters of them. If the
-    /// indexes do not contain all their files, all files are read once.
+    /// Finds memories in both stores, including archived ones, by their ids or the last characters of their ids. If the
+    /// indexes do not contain all of the memories, all files are read once.
     pub fn find_all(&self, ids: &[String]) -> Result<Vec<Stored>> {
         if let Some(found) = self.find_indexed(ids) {
             return Ok(found);
@@ -196,14 +196,14 @@ impl Stores {
         Ok(stored)
     }
 
-    /// Finds memories whose files are unchanged since they were indexed; `None` if one of them is not found.
+    /// Finds memories whose files have not changed since they were indexed; `None` if one of them is not found.
     fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
         let collections = [Collection::Memories, Collection::User];
         let files = self.recall().files(&collections, usize::MAX)?;
         Store::find_indexed(&[&self.project, &self.user], ids, &files)
     }
 
-    /// Finds a memory in either store by its id, or the last characters of it.
+    /// Finds a memory in one of the stores by its id or the last characters of the id.
     pub fn find(&self, id: &str) -> Result<(&Store, Stored)> {
         let all = self.list()?;
         match all.find(id) {
@@ -212,7 +212,7 @@ impl Stores {
         }
     }
 
-    /// Finds a memory, or an archived one if the id matches no other; returns whether it is archived.
+    /// Finds a memory, or an archived memory if the id matches no other. Returns whether it is archived.
     pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
         // An ambiguous id must not select an archived memory.
         if !matches!(self.list()?.find(id), Err(Error::NotFound { found: 0, .. })) {
@@ -236,7 +236,8 @@ impl Stores {
         Ok(broken.map_or(failure, Failure::from))
     }
 
-    /// Returns the failure for an id that identifies no memory, or several: it names them, or the minimum length.
+    /// Returns the failure for an id that identifies no memory or several. The message names the memories, or the
+    /// minimum length of an id.
     pub fn unclear(&self, id: &str, found: usize) -> Result<Failure> {
         let failure = Failure::from(Error::NotFound { id: id.to_owned(), found });
         let typed = id.trim().to_ascii_lowercase();
@@ -255,7 +256,7 @@ impl Stores {
             .map(|stored| (stored.memory.id.to_string().to_ascii_lowercase(), stored.memory.title))
             .filter(|(whole, _)| whole.ends_with(&typed))
             .collect();
-        // As many characters as distinguish them.
+        // Only as many characters are printed as are needed to distinguish the memories.
         let ends = |count: usize| -> BTreeSet<&str> {
             fitting
                 .keys()
@@ -272,7 +273,7 @@ impl Stores {
         Ok(Failure { message: format!("{}: {}", failure.message, plain(&named)), ..failure })
     }
 
-    /// Reads all memory files of both stores once, with their state in the indexes.
+    /// Reads all memory files of both stores once, and their state in the indexes.
     pub fn survey(&self) -> Result<StoreSurvey<'_>> {
         let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
         let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
@@ -282,8 +283,8 @@ impl Stores {
         Ok(StoreSurvey { stores: self, project, user, trust, user_trust, judged, pulled })
     }
 
-    /// Returns the withheld memory files with the reasons, by id. Includes files that share the id of a file that
-    /// counts.
+    /// Returns the withheld memory files with the reasons, ordered by id. A file is included even if it does not count
+    /// because another file has the same id.
     pub fn held(&self) -> Result<Vec<HeldFile>> {
         self.survey()?.held()
     }
@@ -295,12 +296,12 @@ impl Stores {
         Ok(HeldFile::of(stored.clone(), &trust, &redactor))
     }
 
-    /// Returns the memories from the repository by id, except those that resemble an instruction.
+    /// Returns the memories from the repository, ordered by id, except those that resemble an instruction.
     pub fn unreleased(&self) -> Result<Vec<Stored>> {
         self.survey()?.unreleased()
     }
 
-    /// Returns a predicate for memories from the repository.
+    /// Returns a function that decides whether a memory is from the repository.
     pub fn labels(&self) -> Result<impl Fn(&Stored) -> bool> {
         let (project, user) = (self.trust(&self.project)?, self.trust(&self.user)?);
         let users = self.user.folder.clone();
@@ -315,8 +316,8 @@ impl Stores {
         Ok(self.list()?.memories.into_iter().map(|stored| stored.path).collect())
     }
 
-    /// Returns the scope of the index that contains a memory. The folder decides, since any file may contain `scope:
-    /// user`.
+    /// Returns the scope of the index that contains a memory. It depends on the folder, since any file may contain
+    /// `scope: user`.
     pub fn scope_of(&self, stored: &Stored) -> Scope {
         match stored.path.starts_with(&self.user.folder) {
             true => Scope::User,
@@ -341,14 +342,14 @@ impl Stores {
         Ok(memories)
     }
 
-    /// Counts the memories of both stores, given their listings.
+    /// Counts the memories of both stores from their listings.
     pub fn counts(&self, project: &Listing, user: &Listing, now: Timestamp) -> MemoryCounts {
         let is_committed = self.project.root.is_some();
         MemoryCounts::of(&project.memories, is_committed, &user.memories, now)
     }
 
     /// Counts the memories that exist only in the folders of other working trees of the project, compared with `here`,
-    /// the list of this tree.
+    /// the listing of this working tree.
     pub fn elsewhere(&self, here: &Listing) -> usize {
         if self.project.root.is_none() {
             return 0;
@@ -358,7 +359,7 @@ impl Stores {
         };
         let identity = Identity::read(&self.project.home).ok().flatten().into_iter();
         let roots = identity.flat_map(|it| [it.paths, it.worktrees].concat());
-        // Another, untrusted folder may be at a recorded path.
+        // The path of a recorded working tree may now contain another, untrusted folder.
         let is_tree = |root: &PathBuf| {
             *root != self.tree.root
                 && Tree::find(&self.world.dirs, root)
@@ -374,7 +375,7 @@ impl Stores {
         [&self.project, &self.user]
     }
 
-    /// Lists what both stores do not learn again.
+    /// Returns the tombstones of both stores: the memories that are not learned again.
     pub fn tombstones(&self) -> Result<Vec<Tombstone>> {
         let mut tombstones = self.project.tombstones()?;
         tombstones.extend(self.user.tombstones()?);
@@ -392,19 +393,19 @@ impl Stores {
     }
 }
 
-/// Snapshot of both stores.
+/// A snapshot of both stores.
 pub struct StoreSurvey<'a> {
     stores: &'a Stores,
     /// The project's files.
     pub project: Listing,
     /// The user's files.
     pub user: Listing,
-    /// Trust in the memories of the project and of the user.
+    /// The trust state of the project's store.
     trust: Trust,
     user_trust: Trust,
     judged: Judged,
-    /// Files from the repository, by their listed paths; never the user's files. As `OsString`, since paths are
-    /// compared component by component.
+    /// Paths of the project's files that are from the repository, as listed; they are `OsString` because comparing
+    /// `Path` values is slower, component by component.
     pulled: HashSet<OsString>,
 }
 
@@ -414,8 +415,8 @@ impl StoreSurvey<'_> {
         self.pulled.contains(stored.path.as_os_str())
     }
 
-    /// Returns the withheld memory files with the reasons, by id. Includes files that share the id of a file that
-    /// counts. Files that an index already contains as active are not judged again.
+    /// Returns the withheld memory files with the reasons, ordered by id. A file is included even if it does not count
+    /// because another file has the same id. Files that an index contains as active are not judged a second time.
     pub fn held(&self) -> Result<Vec<HeldFile>> {
         let mut held = Vec::new();
         for (store, listing, trust) in [
@@ -437,7 +438,7 @@ impl StoreSurvey<'_> {
         Ok(held)
     }
 
-    /// Returns the memories from the repository by id, except those that resemble an instruction.
+    /// Returns the memories from the repository, ordered by id, except those that resemble an instruction.
     pub fn unreleased(&self) -> Result<Vec<Stored>> {
         let mut files: Vec<Stored> = self.of_others().cloned().collect();
         files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
@@ -475,7 +476,7 @@ fn joined(mut all: Listing, other: Listing) -> Listing {
     all
 }
 
-/// Returns the error of the invalid file whose name ends with this id.
+/// Returns the error of an invalid file whose name ends with this id.
 fn broken(listing: Listing, id: &str) -> Option<Error> {
     let id = id.trim().to_ascii_lowercase();
     let end = id.get(id.len().saturating_sub(SHORT_ID_CHARS)..)?;

@@ -27,8 +27,8 @@ pub struct WriteOptions {
     pub json: bool,
 }
 
-/// Returns the parser of a kind. Help and completion list the canonical names; each name that memory files accept is
-/// accepted here, too.
+/// Returns the parser of a memory's kind. Help and completion list the canonical names; the parser accepts all names
+/// that memory files accept.
 pub const fn kind() -> impl TypedValueParser<Value = Kind> {
     KindParser
 }
@@ -48,7 +48,7 @@ impl TypedValueParser for KindParser {
         if let Some(kind) = value.to_str().and_then(Kind::from_name) {
             return Ok(kind);
         }
-        // Its error lists the names and suggests the nearest one.
+        // The error of this parser lists the names and suggests the nearest one.
         let names = PossibleValuesParser::new(Kind::ALL.map(Kind::name));
         names
             .try_map(|name| Kind::from_name(&name).ok_or("unknown kind"))
@@ -66,7 +66,7 @@ pub fn agent(name: &str) -> Result<String, String> {
         .ok_or_else(|| format!("`{name}` is no name of a subagent; write one such as reviewer"))
 }
 
-/// Parses a count of at least one.
+/// Parses an integer of at least one.
 pub fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err(format!("`{text}` is no count; write 1 or more")),
@@ -86,12 +86,13 @@ pub struct DateRange {
 }
 
 impl DateRange {
-    /// Returns whether it limits anything.
+    /// Returns whether the options limit the time at all.
     pub fn is_given(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }
 
-    /// Parses both ends: the first moment of the one, and the last of the other.
+    /// Parses both options: the result begins at the first moment of `--since`, and ends at the last moment of
+    /// `--until`.
     pub fn span(&self, now: Timestamp) -> Result<Span> {
         let read = |option: &str,
                     text: &Option<String>,
@@ -99,7 +100,7 @@ impl DateRange {
                     moment: fn(Span) -> Option<Timestamp>|
          -> Result<Option<Timestamp>> {
             let Some(text) = text else { return Ok(None) };
-            // Without this moment the option would limit nothing.
+            // Without a moment on this side, the option would limit nothing.
             let moment = moment(span(text, now)?).ok_or_else(|| {
                 Failure::new(format!("`{option}`: `{text}` has no {side}"))
                     .code(exit::USAGE)
@@ -120,8 +121,8 @@ impl DateRange {
     }
 }
 
-/// Parses a time of the past: a date, a point in time, or words such as "last week". Days are those of the user's time
-/// zone, in which times are printed.
+/// Parses a time in the past: a date, a point in time, or words such as "last week". Days are those of the user's time
+/// zone, as in all output.
 fn named(text: &str, now: Timestamp) -> Result<NamedSpan> {
     named_span(text, now, clock::day(now))
         .ok_or_else(|| Failure::new(format!("`{text}` is no date")).code(exit::USAGE).hint(forms()))
@@ -136,8 +137,8 @@ fn forms() -> String {
     format!("Write for example {TIME_FORMS}.")
 }
 
-/// Parses whole days of the past and returns their first moment. For a command that deletes: `6m` is six minutes, and
-/// "after 2026-10-01" is not where a deletion ends.
+/// Parses whole days in the past and returns their first moment. It serves a command that deletes, so it rejects
+/// ambiguous texts: `6m` means six minutes, and "after 2026-10-01" has no end.
 pub fn first_moment_of_days(text: &str, now: Timestamp) -> Result<Timestamp> {
     let refused = |problem: &str| {
         Failure::new(format!("`{text}` {problem}"))
@@ -154,14 +155,15 @@ pub fn first_moment_of_days(text: &str, now: Timestamp) -> Result<Timestamp> {
     }
 }
 
-/// Returns a file or glob relative to the project's root, as in memories, regardless of the current folder.
+/// Returns a file or glob relative to the project's root, as in memories, whatever the current folder is.
 pub fn project_path(stores: &Stores, typed: &str) -> Result<String> {
     let (world, tree) = (&stores.world, &stores.tree);
     let typed = Path::new(typed);
     let whole = if typed.is_absolute() {
         typed.to_owned()
     } else if world.cwd != tree.root && world.cwd.join(typed).exists() {
-        // Relative to the current folder if the shell completed it there; a missing path is relative to the root.
+        // The path is relative to the current folder if it exists there, as when the shell completed it; otherwise it
+        // is relative to the root.
         world.cwd.join(typed)
     } else {
         tree.root.join(typed)
@@ -174,7 +176,7 @@ pub fn project_path(stores: &Stores, typed: &str) -> Result<String> {
     }
 }
 
-/// Returns a path without `.` and `..`, by its text alone.
+/// Resolves `.` and `..` in a path without reading the file system.
 pub fn without_dots(path: &Path) -> PathBuf {
     let mut steps = PathBuf::new();
     for part in path.components() {

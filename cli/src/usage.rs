@@ -1,4 +1,4 @@
-//! Messages about invalid command lines, where those of clap are insufficient.
+//! Messages about invalid command lines in cases where the messages of clap are insufficient.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -15,10 +15,10 @@ use crate::failure::Result;
 use crate::view::wrap::{self, Wrapped};
 use crate::view::{self, pager};
 
-/// Commands and options that remove data or turn Throughline off. They are suggested only after a small typing error.
+/// Commands and options that remove data or turn Throughline off. They are suggested only for a very similar word.
 const TAKING: [&str; 8] =
     ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
-/// Commands of the previous version with their replacements, for one version.
+/// Commands of the previous version with their replacements. The table is kept for one version.
 const RENAMED: [(&str, &str); 7] = [
     ("audit", "throughline doctor --secrets"),
     ("handoff", "throughline timeline --handoff"),
@@ -28,23 +28,23 @@ const RENAMED: [(&str, &str); 7] = [
     ("tombstones", "throughline list --forgotten"),
     ("upgrade", "throughline --version"),
 ];
-/// Maximum typing errors for a suggestion: in words of up to four letters, in longer words, and in the words of
-/// [`TAKING`]. An inserted, missing or transposed letter counts as one error.
+/// Maximum typing errors in a word for which another is suggested: in words of up to four letters, in longer words, and
+/// if the suggestion is one of [`TAKING`]. An inserted, missing or transposed letter counts as one error.
 const MISTAKES_SHORT: usize = 1;
 const MISTAKES_LONG: usize = 2;
 const MISTAKES_TAKING: usize = 1;
-/// Minimum letters of a prefix that matches a whole word.
+/// Minimum length of a typed beginning for which the whole word is suggested.
 const BEGINNING_CHARS_MIN: usize = 3;
 
 /// The option that chooses colours.
 const COLOR: &str = "--color";
 /// The option that disables the pager.
 const NO_PAGER: &str = "--no-pager";
-/// Prefix of clap's messages, replaced by the name of the program as in other tools.
+/// Prefix of clap's messages. It is replaced by the name of the program, as in the messages of other tools.
 const CLAPS: &str = "error:";
 
-/// Applies `--color` before the command line is parsed, so that it also concerns help and error messages. An invalid
-/// value is reported by the parser.
+/// Applies `--color` before the command line is parsed, so that it also affects help and error messages. The parser
+/// reports an invalid value.
 pub fn apply_color(words: &[OsString]) {
     let words = words.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
     let mut words = words.peekable();
@@ -65,7 +65,7 @@ pub fn apply_color(words: &[OsString]) {
 /// Prints clap's help or error message and exits.
 pub fn exit(error: clap::Error) -> ! {
     if let Some(renamed) = renamed(&error) {
-        // If this write fails, only the exit code is left.
+        // If this write fails, only the exit code reports the error.
         let _ = writeln!(anstream::stderr().lock(), "{renamed}");
         std::process::exit(exit::USAGE.into());
     }
@@ -97,7 +97,7 @@ fn changelog() -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Prints the help or the version, long help with the pager like other long output.
+/// Prints the help or the version. Long help is shown in the pager.
 fn show(text: &str, is_help: bool) -> Result {
     let columns = wrap::columns(&Term::stdout());
     let print = |out: &mut dyn io::Write| -> Result {
@@ -114,8 +114,8 @@ fn show(text: &str, is_help: bool) -> Result {
     }
 }
 
-/// Removes suggestions unlike the typed word. If a word begins with a dash, the message contains the whole word
-/// instead of its first letter, which clap treats as an option.
+/// Removes suggestions that are not similar to the typed word. If a word begins with a dash, the message quotes the
+/// whole word instead of its first letter, which clap treats as an option.
 fn with_close_suggestions(mut error: clap::Error) -> clap::Error {
     suggest_topic(&mut error);
     keep_alike(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
@@ -128,7 +128,8 @@ fn with_close_suggestions(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Adds the commands that may be meant after `help`, for which clap suggests none. [`keep_alike`] selects.
+/// Adds all commands as suggestions for an unknown topic after `help`, for which clap has none. [`keep_alike`] selects
+/// from them.
 fn suggest_topic(error: &mut clap::Error) {
     if error.kind() != ErrorKind::InvalidSubcommand
         || error.get(ContextKind::SuggestedSubcommand).is_some()
@@ -146,7 +147,7 @@ fn suggest_topic(error: &mut clap::Error) {
     error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
 }
 
-/// Returns the message about a command of the previous version.
+/// Returns the message for a command of the previous version.
 fn renamed(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -170,7 +171,7 @@ fn remedy(error: &clap::Error, mut words: impl Iterator<Item = String>) -> Optio
     ))
 }
 
-/// Removes clap's suggestions that are too unlike the typed word; clap compares only the letters in common.
+/// Removes clap's suggestions that are not similar enough to the typed word, since clap compares only common letters.
 fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKind) {
     let Some(ContextValue::String(typed)) = error.get(wrong).cloned() else { return };
     let words = match error.remove(suggested) {
@@ -180,7 +181,7 @@ fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKin
     };
     let alike = alike(&typed, words);
     if alike.is_empty() {
-        // The usage belongs to the removed suggestion.
+        // The usage is removed too, since it belongs to the removed suggestion.
         error.remove(ContextKind::Usage);
         return;
     }
@@ -191,7 +192,7 @@ fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKin
     error.insert(suggested, alike);
 }
 
-/// Returns the words that `typed` may mean, most similar first.
+/// Returns the words that the user may have meant by `typed`, most similar first.
 fn alike(typed: &str, words: Vec<String>) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut alike: Vec<(usize, String)> = words
@@ -229,7 +230,7 @@ mod tests {
             ("pur", &["purge"]),
             ("unin", &["uninstall"]),
             ("doc", &["doctor"]),
-            // Words without a similar command.
+            // No command is similar to these words.
             ("update", &[]),
             ("install", &[]),
             ("merge", &["merge-driver"]),

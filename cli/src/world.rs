@@ -27,13 +27,13 @@ use crate::failure::{AtPath as _, Failure, Result};
 use crate::setup::claude::places::ClaudeDirs;
 use crate::setup::elsewhere;
 
-/// Maximum age of warnings of background work that are shown.
+/// Maximum age of warnings from background work that are shown, in milliseconds.
 const WARNING_MS_MAX: i64 = 7 * DAY_MS;
 
-/// Number of characters of a project's id that identify it.
+/// Number of characters of a project's id that are sufficient to identify it.
 const PROJECT_CHARS: usize = 12;
 
-/// Environment of a command.
+/// The environment of a command.
 #[derive(Clone)]
 pub struct World {
     /// Folders of this program.
@@ -42,21 +42,21 @@ pub struct World {
     pub claude: ClaudeDirs,
     /// The user's home folder.
     pub home: PathBuf,
-    /// The folder that the command applies to: the current one, or the one given with `--project`.
+    /// The folder to which the command applies: the current folder, or the folder given with `--project`.
     pub cwd: PathBuf,
     /// The time.
     pub now: Timestamp,
-    /// The folder of the programs.
+    /// The folder that contains the programs.
     pub bin_dir: PathBuf,
     /// Search path for programs.
     pub path: Option<OsString>,
     /// Caller of the command.
     pub caller: Caller,
-    /// Whether questions can be asked; they are printed to stderr.
+    /// Whether questions can be asked. They are printed on stderr.
     pub interactive: bool,
-    /// Whether output is printed to a terminal, so that the user has seen the text that a question refers to.
+    /// Whether stdout is a terminal, so that the user has seen the text to which a question refers.
     pub is_seen: bool,
-    /// Mode of Throughline here, apart from `throughline off`.
+    /// Mode of Throughline in this environment, ignoring `throughline off`.
     pub mode: Mode,
     /// Value of `THROUGHLINE` if it is not a known mode.
     pub unclear_mode: Option<String>,
@@ -67,7 +67,7 @@ pub struct World {
 }
 
 impl World {
-    /// Reads the environment; `project` is the folder given on the command line.
+    /// Reads the environment. `project` is the folder given on the command line.
     #[expect(clippy::disallowed_methods, reason = "the environment of a command is read here")]
     pub fn read(project: Option<&Path>) -> Result<Self> {
         let get = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
@@ -109,7 +109,7 @@ impl World {
         Ok(Self {
             now,
             bin_dir: bin_dir(path.as_ref())?,
-            // Claude can open a terminal, but must not answer in the user's place.
+            // Claude can open a terminal, but must not answer in place of the user.
             interactive: caller != Caller::Claude
                 && std::io::stdin().is_terminal()
                 && std::io::stderr().is_terminal(),
@@ -129,8 +129,8 @@ impl World {
         })
     }
 
-    /// Returns the working tree that the command applies to. Fails if it is not trusted, or if its path now contains
-    /// another folder.
+    /// Returns the working tree to which the command applies. Fails if the tree is not trusted, or if its path now
+    /// contains another folder.
     pub fn tree(&self) -> Result<Tree> {
         let tree = match Tree::locate(&self.dirs, &self.cwd) {
             Some(Place::Changed(tree)) => Some(self.look_again(tree)?),
@@ -161,13 +161,13 @@ impl World {
         })
     }
 
-    /// Returns the root of the repository that contains the command's folder; see [`Self::root_of`].
+    /// Returns the root of the repository that contains the command's folder. See [`Self::root_of`].
     pub fn root(&self) -> PathBuf {
         self.root_of(&self.cwd)
     }
 
-    /// Returns the root of the repository that contains a folder, or the folder itself. A repository of dotfiles in
-    /// the home folder does not count for the projects below it.
+    /// Returns the root of the repository that contains a folder, or else the folder itself. A repository in the home
+    /// folder, as for dotfiles, is ignored for the projects below it.
     pub fn root_of(&self, folder: &Path) -> PathBuf {
         let home = self.home.canonicalize().unwrap_or_else(|_| self.home.clone());
         let mut roots = folder.ancestors().take_while(|folder| *folder != home);
@@ -187,8 +187,8 @@ impl World {
         "Run `throughline init` in the project's folder.".to_owned()
     }
 
-    /// Records the new path of a working tree. Where writing is not allowed, the tree is only read, and the call fails
-    /// if its path may contain state of another project.
+    /// Records the new path of a working tree. If writing is not allowed, the old record is used without a change, but
+    /// the call fails if the new path may contain state of another project.
     fn adopt(&self, moved: Moved) -> Result<Tree> {
         if self.mode == Mode::Full {
             return Ok(identity::adopt(&self.dirs, &moved, processor::git::observe)?);
@@ -220,7 +220,7 @@ impl World {
         Ok(())
     }
 
-    /// Checks with git whether the folder at the path of a working tree is still the same one.
+    /// Checks with git whether the path of a working tree still contains the same working tree.
     fn look_again(&self, tree: Tree) -> Result<Tree> {
         let why = match self.mode {
             Mode::Full => identity::review(&self.dirs, &tree, processor::git::observe)?,
@@ -238,7 +238,7 @@ impl World {
         )))
     }
 
-    /// Returns the options of a sync that a person starts: it waits for a running sync to end.
+    /// Returns the options of a sync that a person starts, which waits until a running sync has ended.
     pub fn sync_options<'a>(
         &'a self,
         tree: &'a Tree,
@@ -252,7 +252,7 @@ impl World {
         }
     }
 
-    /// Lets a search of a working tree use the user's own model, if the settings name one.
+    /// Configures recall to use the embedder of the user, if the settings name one.
     pub fn with_second(&self, tree: &Tree, recall: Recall) -> Recall {
         let (settings, _) = settings_file::load(&self.dirs, Some(tree));
         match Asker::new(&settings, self.ollama_host.as_deref()) {
@@ -261,12 +261,12 @@ impl World {
         }
     }
 
-    /// Returns the time since which warnings of background work are shown.
+    /// Returns the earliest time of warnings from background work that are shown.
     pub fn warnings_since(&self) -> Timestamp {
         Timestamp(self.now.0 - WARNING_MS_MAX)
     }
 
-    /// Returns the path of one of our programs.
+    /// Returns the path of a Throughline program.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)
     }
@@ -288,8 +288,8 @@ fn now(fixed: Option<OsString>) -> Result<Timestamp> {
     })
 }
 
-/// Returns the folder of the programs: the one of the `throughline` found in `PATH`, if it is this one. A link in
-/// `~/.local/bin` outlives the versioned folder that it points to.
+/// Returns the folder of the programs. If the `throughline` in `PATH` is this program, it is the folder in `PATH`: a
+/// link in `~/.local/bin` remains valid when the versioned folder of its target is removed.
 fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
     let exe = env::current_exe()
         .map_err(|error| Failure::new(format!("the path of this program: {error}")))?;

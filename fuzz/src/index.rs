@@ -1,8 +1,8 @@
-//! Index files whose bytes are anything.
+//! Index files with arbitrary bytes.
 //!
-//! A fuzzer does not guess checksums, so they are believed here; `memory-store/tests/index_damage.rs` is
-//! about checksums that are looked at. And as a file that makes no sense at all says little about the reader, the
-//! input is no file, but a list of changes to a sound index.
+//! A fuzzer cannot guess checksums, so they are accepted here without a check; `memory-store/tests/index_damage.rs`
+//! tests the checks. A file of random bytes would be rejected too early to test the reader, so the input is a list of
+//! changes to a valid index.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use memory_store::recall::{Recall, Search, Tier};
 use memory_store::{ProjectId, Timestamp};
 use tempfile::TempDir;
 
-/// The time of every question.
+/// The time of every query.
 pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
-/// Changes that are made at most.
+/// Maximum number of changes.
 const CHANGES_MAX: usize = 64;
 
-/// Bytes of a change: file, width, place (4), value (8).
+/// Size of a change in bytes: file, width, place (4), value (8).
 const CHANGE: usize = 14;
 
-/// The index that every build opens, in a place of its own.
+/// A valid index in a temporary folder, which is restored after each input.
 pub(crate) struct Golden {
     folder: TempDir,
     dirs: UserDirs,
@@ -56,7 +56,7 @@ impl Golden {
     }
 }
 
-/// A folder with the table, but not the transformer, which takes most of a search's time.
+/// Creates a folder that contains the token table but not the transformer, which takes most of the time of a search.
 fn models(folder: &Path) -> PathBuf {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets");
     let names = EmbedderModel::read(&assets).expect("the shipped model");
@@ -68,7 +68,7 @@ fn models(folder: &Path) -> PathBuf {
     models
 }
 
-/// Copies a folder's files, at the time of change that the index knows, and returns them.
+/// Copies the files of a folder with the modification times that the index records, and returns them.
 fn copy(source: &Path, target: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     fs::create_dir_all(target).expect("a folder");
     let changed = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
@@ -89,7 +89,7 @@ thread_local! {
     static GOLDEN: Golden = Golden::new();
 }
 
-/// Whatever an index holds, everything that can be asked of it is answered.
+/// Whatever bytes an index contains, every query must return.
 pub(crate) fn run(bytes: &[u8]) {
     believe_checksums();
     GOLDEN.with(|golden| {
@@ -107,7 +107,7 @@ pub(crate) fn run(bytes: &[u8]) {
     });
 }
 
-/// Makes one change; whether it was one.
+/// Applies one change; returns whether it had an effect.
 fn apply(change: &[u8; CHANGE], bytes: &mut Vec<u8>) -> bool {
     if bytes.is_empty() {
         return false;

@@ -1,4 +1,4 @@
-//! Frames of the index's journal, and its manifest.
+//! Frames of the index's journal, and the manifest.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use memory_store::bytes::believe_checksums;
 use memory_store::index::journal::Journal;
 use memory_store::index::manifest::Manifest;
 
-/// Checks that a journal is read again from what it is written as.
+/// Checks that the entries of a journal, and a manifest, can be written and read again.
 pub(crate) fn run(bytes: &[u8]) {
     believe_checksums();
     let journal = Journal::decode(bytes);

@@ -1,8 +1,8 @@
-//! Readers of foreign bytes, driven by bytes of any kind: one function for each fuzz target.
+//! Readers of untrusted bytes, with one function for each fuzz target.
 //!
-//! A *target* takes bytes and panics when something does not hold. libFuzzer drives all of them in one program
-//! (`main.rs`, built by `scripts/fuzz`); `tests/replay.rs` runs the *corpus* through them: bytes that lead far, and all that
-//! ever made a target fail.
+//! A *target* reads bytes, and panics if an invariant is violated. libFuzzer runs all targets in one program
+//! (`main.rs`, built by `scripts/fuzz`). `tests/replay.rs` runs the targets with the *corpus*: inputs that cover much
+//! code, and all inputs for which a target once failed.
 
 mod index;
 mod journal;
@@ -13,10 +13,10 @@ mod query;
 mod redact;
 mod transcript;
 
-/// A target by its name.
+/// A target, as its name and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 8] = [
     ("index", index::run),
     ("journal", journal::run),
@@ -28,7 +28,10 @@ pub const TARGETS: [Target; 8] = [
     ("transcript", transcript::run),
 ];
 
-/// Runs the target of this name; panics when there is none.
+/// Runs the target with this name.
+///
+/// # Panics
+/// Panics if there is no such target, or if the target fails.
 pub fn run(name: &str, bytes: &[u8]) {
     let target = TARGETS.iter().find(|(target, _)| *target == name);
     let (_, run) = target.expect("a target of this name");

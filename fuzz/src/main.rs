@@ -1,11 +1,11 @@
-//! The program that libFuzzer drives: `FUZZ_TARGET=NAME fuzz CORPUS...`. One for all targets, because to link eight
-//! takes longer than to compile them.
+//! The program that libFuzzer runs: `FUZZ_TARGET=NAME fuzz CORPUS...`. All targets are in one program, because linking
+//! eight programs takes longer than compiling them.
 
 #![no_main]
 
 use std::sync::LazyLock;
 
-/// The target that is fed.
+/// Name of the target to run.
 #[expect(clippy::disallowed_methods, reason = "the one variable of this program")]
 static TARGET: LazyLock<String> =
     LazyLock::new(|| std::env::var("FUZZ_TARGET").expect("FUZZ_TARGET names a target"));

@@ -3,7 +3,7 @@
 use mcp::backend::{ForgetRequest, RecallRequest, RememberRequest, SessionsRequest};
 use serde_json::Value;
 
-/// Checks that arguments become a request within the bounds, or are refused.
+/// Checks that arguments are either rejected or become a request within the limits.
 pub(crate) fn run(bytes: &[u8]) {
     let Ok(Value::Object(object)) = serde_json::from_slice(bytes) else { return };
     if let Ok((request, _)) = RecallRequest::read(object.clone()) {

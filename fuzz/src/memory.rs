@@ -1,12 +1,12 @@
-//! Memory files: front matter and Markdown that anybody may have written.
+//! Memory files: front matter and Markdown from any author.
 
 use std::path::Path;
 
 use memory_store::file::MemoryFile;
 use memory_store::suspicion::{TextOrigin, suspicion};
 
-/// A file is read or refused. What was read can be written as a new file that says the same, and a
-/// change of the file changes nothing else.
+/// A file is either parsed or rejected. A parsed memory must be the same after being written as a new file and read
+/// again, and a change of one field of the file must not change any other.
 pub(crate) fn run(bytes: &[u8]) {
     let path = Path::new("memory.md");
     let Ok(mut file) = MemoryFile::parse(path, bytes.to_vec()) else { return };
@@ -20,7 +20,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut pinned = memory;
     pinned.pinned = !pinned.pinned;
     pinned.body.push_str("\n\nOne line more.");
-    // It may refuse, where something of the person's would be lost; then nothing has changed.
+    // The change may be refused if it would lose text of the person; then the file must be unchanged.
     if file.set(&pinned).is_ok() {
         let read =
             MemoryFile::parse(path, file.text().as_bytes().to_vec()).expect("it was just written");

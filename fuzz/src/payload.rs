@@ -3,7 +3,7 @@
 use hooks::event::Event;
 use hooks::payload::Payload;
 
-/// However it arrives in pieces, a payload means the same.
+/// A payload must be read the same way, however it is divided into pieces.
 pub(crate) fn run(bytes: &[u8]) {
     let (&size, bytes) = bytes.split_first().unwrap_or((&0, &[]));
     let whole = Payload::from_chunks([bytes]);

@@ -1,4 +1,4 @@
-//! Everything that is asked of an index: prompts, paths, errors and searches of any text.
+//! Queries of an index: prompts, paths, errors and searches with any text.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ thread_local! {
     static RECALL: RefCell<Option<(Golden, Recall)>> = const { RefCell::new(None) };
 }
 
-/// Any text is answered, alone and after any other; what is found is whole.
+/// Every text must be answered, as a single query and after another one, and each hit must be complete.
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (first, second) = text.split_once('\n').unwrap_or((&text, ""));

@@ -1,11 +1,11 @@
-//! Redaction of any text.
+//! Redaction of arbitrary text.
 
 use std::borrow::Cow;
 
 use memory_store::redact::Redactor;
 
-/// Redacting what was redacted changes nothing, findings lie in order within the text, and the stream
-/// finds secrets where the whole text has some.
+/// Redacting a redacted text must not change it. Findings must be in order and within the text. Redacting a stream must
+/// find secrets wherever redacting the whole text does.
 pub(crate) fn run(bytes: &[u8]) {
     let redactor = Redactor::default();
     let text = String::from_utf8_lossy(bytes);

@@ -12,7 +12,8 @@ impl Redact for Nothing {
     }
 }
 
-/// Any bytes are lines, of which some are records; reading in two parts gives what reading at once gives.
+/// Any bytes can be read as lines, some of which are records. Reading in two parts must give the same result as reading
+/// the whole.
 pub(crate) fn run(bytes: &[u8]) {
     let mut whole = SessionBuilder::new(&Nothing);
     let consumed = whole.read(bytes).expect("memory can be read");

@@ -1,4 +1,4 @@
-//! The corpus of every fuzz target, run through it: what once failed does not fail again.
+//! Runs every fuzz target with its corpus, so that inputs for which a target once failed do not fail again.
 
 use std::fs;
 use std::path::Path;
@@ -30,6 +30,6 @@ fn every_target_has_a_corpus_and_every_corpus_a_target() {
         .map(|folder| folder.unwrap().file_name().into_string().unwrap())
         .collect();
     folders.sort();
-    // `scripts/fuzz all` goes by the folders.
+    // `scripts/fuzz all` runs the targets that have a folder.
     assert_eq!(folders, TARGETS.map(|(name, _)| name));
 }

@@ -25,8 +25,8 @@ pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
     open_with_folders(path, private_options().read(true).append(true).create(true))
 }
 
-/// Creates a file with these contents. Returns `false` if it exists already; of several concurrent callers only one
-/// gets `true`.
+/// Creates a file with these contents. Returns `false` if it exists already; of several concurrent callers, only one
+/// receives `true`.
 pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     match open_with_folders(path, private_options().write(true).create_new(true)) {
         Ok(mut file) => file.write_all(bytes).map(|()| true),
@@ -43,7 +43,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A temporary file that a killed hook left behind may be incomplete.
     drop(std::fs::remove_file(&temporary));
     if !create_new(&temporary, bytes)? {
-        // Another writer is using the temporary file, for other contents.
+        // Another writer is using the temporary file for other contents.
         return Err(ErrorKind::AlreadyExists.into());
     }
     std::fs::rename(&temporary, path).inspect_err(|_| drop(std::fs::remove_file(&temporary)))

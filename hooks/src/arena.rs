@@ -57,8 +57,8 @@ struct ArenaPart {
 }
 
 impl ArenaState {
-    /// Returns the position of bytes taken from the smallest kept part that is large enough; `None` if there is no such
-    /// part.
+    /// Takes bytes from the smallest kept part that is large enough, and returns their position; `None` if there is no
+    /// such part.
     fn take_kept(&mut self, bytes: usize) -> Option<usize> {
         let fitting = self.kept.iter_mut().filter(|part| part.bytes as usize >= bytes);
         let part = fitting.min_by_key(|part| part.bytes)?;
@@ -68,7 +68,8 @@ impl ArenaState {
         Some(place)
     }
 
-    /// Keeps a freed large part if it is larger than the smallest kept part, which it replaces.
+    /// Keeps a freed large part. If all places are in use, the part replaces the smallest kept part, unless it is
+    /// smaller itself.
     fn keep(&mut self, place: usize, bytes: usize) {
         let part = ArenaPart { place: place as u32, bytes: bytes as u32 };
         if let Some(smallest) = self.kept.iter_mut().min_by_key(|part| part.bytes)
@@ -84,7 +85,7 @@ impl ArenaState {
 #[expect(dead_code, reason = "the bytes are reached through a pointer to the block")]
 struct ArenaBlock([u8; BLOCK_BYTES]);
 
-// SAFETY: only a process of one thread may have an arena; see `Arena::new`.
+// SAFETY: only a process with one thread may have an arena; see `Arena::new`.
 unsafe impl Sync for Arena {}
 
 impl Arena {
@@ -108,7 +109,7 @@ impl Arena {
 
     #[expect(clippy::mut_from_ref, reason = "there is one thread, and no caller keeps it")]
     fn state(&self) -> &mut ArenaState {
-        // SAFETY: there is one thread, and no other reference lives while one of these does.
+        // SAFETY: there is one thread, and no other reference exists while one of these does.
         unsafe { &mut *self.state.get() }
     }
 
@@ -123,7 +124,7 @@ impl Arena {
 
     /// Returns a pointer to the first bytes of a freed part, which contain the position of the next part.
     fn next(&self, place: usize) -> *mut u32 {
-        // SAFETY: the place lies in the block.
+        // SAFETY: the place is in the block.
         unsafe { self.start().add(place).cast() }
     }
 
@@ -198,7 +199,7 @@ const fn rounded(bytes: usize) -> usize {
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match self.take(layout) {
-            // SAFETY: the place lies in the block.
+            // SAFETY: the place is in the block.
             Some((place, _)) => unsafe { self.start().add(place) },
             // SAFETY: the caller upholds the contract of `alloc`.
             None => unsafe { System.alloc(layout) },
@@ -208,7 +209,7 @@ unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match self.take(layout) {
             Some((place, zero)) => {
-                // SAFETY: the place lies in the block, and so do all bytes of the layout.
+                // SAFETY: the place is in the block, and so are all bytes of the layout.
                 unsafe {
                     let pointer = self.start().add(place);
                     if !zero {
@@ -336,7 +337,7 @@ mod tests {
         }
     }
 
-    /// Each step checks all bytes, which is slow in an interpreter.
+    /// Number of steps. Each step checks all bytes, which is slow in an interpreter.
     const STEPS: usize = if cfg!(miri) { 30 } else { 200 };
 
     proptest::proptest! {

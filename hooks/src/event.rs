@@ -17,7 +17,7 @@ pub struct Event {
     pub session: String,
     /// Id of the subagent in which the event occurred, if any.
     pub agent: Option<String>,
-    /// The name of that subagent, or of the one that the session was started as.
+    /// Name of the type of that subagent, or of the subagent as which the session was started.
     pub agent_name: Option<String>,
     /// The session's transcript.
     pub transcript: String,
@@ -55,7 +55,7 @@ pub enum EventKind {
 /// Start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartSource {
-    /// A new session. An unknown source counts as this one, too.
+    /// A new session. An unknown source counts as a new session too.
     Startup,
     /// An old session was resumed.
     Resume,
@@ -72,7 +72,7 @@ pub enum StartSource {
 pub struct PromptEvent {
     /// Text of the prompt.
     pub text: String,
-    /// The client's name for the prompt's origin, if given.
+    /// Name of the prompt's origin in Claude Code's terms, if given.
     pub source: Option<String>,
 }
 
@@ -112,8 +112,8 @@ impl Event {
     }
 }
 
-/// Returns an id in a form that is safe in file names. Claude Code's ids are short and consist of lower-case letters,
-/// digits and hyphens; any other id is replaced by its hash.
+/// Returns an id in a form that is safe in file names. The ids of Claude Code are short and consist of lower-case
+/// letters, digits and hyphens; any other id is replaced by its hash.
 fn plain_id(id: String) -> String {
     const ID_BYTES_MAX: usize = 40;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

@@ -32,7 +32,7 @@ pub struct Hook {
     pub deadline: Deadline,
     /// This user's folders.
     pub dirs: UserDirs,
-    /// What this hook may do. Never [`Mode::Off`], and at most [`Mode::Read`] if `newer` is set.
+    /// Permissions of this hook. Never [`Mode::Off`], and at most [`Mode::Read`] if `newer` is set.
     pub mode: Mode,
     /// Message for the person, if a later version of the program has written the project's private state. This version
     /// must not change that state.
@@ -63,8 +63,8 @@ impl Hook {
         let get = |name: &str| std::env::var_os(name);
         let mode = Mode::from_environment(get);
         if mode == Mode::Off {
-            // The payload is read although it is ignored, because its writer would report a closed pipe as a failed
-            // hook.
+            // The payload is read although it is ignored: if the pipe were closed early, its writer would report a
+            // failed hook.
             drop(Payload::read(&deadline));
             return None;
         }
@@ -83,7 +83,7 @@ impl Hook {
             }
             return None;
         }
-        // A session that leaves its project's folder with `cd` still belongs to that project.
+        // A session that leaves the folder of its project with `cd` still belongs to that project.
         let here = Tree::locate(&dirs, &event.cwd);
         let place = match here {
             Some(Place::Trusted(_) | Place::Moved(_)) => here,
@@ -178,18 +178,19 @@ impl Hook {
         self.degraded.borrow().clone()
     }
 
-    /// Returns whether the index must be rebuilt: it cannot be read, or files or settings have changed since.
+    /// Returns whether the index must be rebuilt: it cannot be read, or files or settings have changed since it was
+    /// built.
     pub fn index_is_due(&self) -> bool {
         self.index_is_due.get()
     }
 
-    /// Returns what the session, or the subagent of this event, was given; `None` if that cannot be read.
+    /// Returns the session file of this session, or of the subagent of this event; `None` if it cannot be read.
     pub fn session(&self) -> Option<HookSession> {
         let path = self.state.session(&self.event.session, self.event.agent.as_deref());
         self.attempt("session", HookSession::read(path, self.claimant()))
     }
 
-    /// Returns what another session was given; `None` if that cannot be read.
+    /// Returns the session file of another session; `None` if it cannot be read.
     pub fn other_session(&self, session: &str) -> Option<HookSession> {
         self.attempt(
             "session",
@@ -231,7 +232,7 @@ fn mode_for_format(mode: Mode, dirs: &UserDirs, project: ProjectId) -> (Mode, Op
         Err(newer @ Error::Newer { .. }) if mode == Mode::Full => {
             (Mode::Read, Some(newer.to_string()))
         }
-        // An unreadable version file is reported by the programs that write more than notes.
+        // An unreadable version file is ignored here; the programs that write more than notes report it.
         Ok(()) | Err(_) => (mode, None),
     }
 }
@@ -241,7 +242,7 @@ pub(crate) fn is_debugging() -> bool {
     std::env::var_os("THROUGHLINE_DEBUG").is_some_and(|value| !value.is_empty())
 }
 
-/// Returns the time: the clock's, or for tests the fixed one, given as RFC 3339 or in milliseconds.
+/// Returns the current time. For tests, `fixed` is a time in RFC 3339 or in milliseconds that is returned instead.
 fn now(fixed: Option<OsString>) -> Timestamp {
     fixed.and_then(|text| Timestamp::from_setting(text.to_str()?)).unwrap_or_else(|| {
         Timestamp(i64::try_from(platform::since_1970().as_millis()).unwrap_or(i64::MAX))

@@ -25,7 +25,7 @@ pub fn leave_note(tree: &TreeDir, event: &Event, now: Timestamp) -> io::Result<u
     append_within(&tree.inbox, &line, INBOX_BYTES_MAX)
 }
 
-/// Returns the session of the last note that another session than `session` left; `None` if there is none.
+/// Returns the session of the last note that does not belong to `session`; `None` if there is none.
 pub fn last_session_but(tree: &TreeDir, session: &str) -> Option<String> {
     let (mut file, len) = open(tree)?;
     let mut notes = notes_from(&mut file, len.saturating_sub(PART_BYTES), len);

@@ -41,9 +41,9 @@ pub struct Placed {
     pub is_passage: bool,
 }
 
-/// What to do with memories that cannot be claimed because the mode does not permit writing, so that earlier injections
-/// are unknown. (If a claim fails because the disk is full or read-only, memories are always withheld: they would
-/// otherwise be injected with every prompt.)
+/// Treatment of memories that cannot be claimed because the mode does not permit writing, so that earlier injections
+/// are unknown. If a claim fails for another reason, such as a full or read-only disk, memories are always withheld,
+/// because they would otherwise be injected with every prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnclaimedHits {
     /// Memories are injected, even if that repeats an earlier injection.
@@ -93,7 +93,7 @@ impl Injection {
         }
     }
 
-    /// Returns whether this text fits below another one, so that the model receives both completely.
+    /// Returns whether the model would receive both this text and the text above it completely.
     pub fn fits_below(&self, above: &str) -> bool {
         let bytes = above.len() + BETWEEN.len() + self.text.len();
         bytes <= UNITS_MAX || units(above) + BETWEEN.len() + units(&self.text) <= UNITS_MAX
@@ -114,7 +114,7 @@ impl Injection {
         self
     }
 
-    /// Returns this text in our delimiters.
+    /// Returns this text between the delimiters of injections.
     pub fn wrapped(mut self) -> Self {
         let wrapped = render::wrap(&self.text);
         let offset = wrapped.find(&self.text).unwrap_or_default();
@@ -197,8 +197,8 @@ pub fn hits(hook: &Hook, recalled: Recalled) -> Vec<Hit> {
 /// Maximum number of tokens of all injected passages.
 pub const PASSAGE_TOKENS: u32 = 300;
 
-/// Calls `find` with what the session was already given, including the `memories` that it gets now, and returns its
-/// result.
+/// Calls `find` with the memories and passages that the session has already received, including `memories`, which it
+/// receives now. Returns the result of `find`.
 pub fn with_already<T>(
     hook: &Hook,
     session: &HookSession,
@@ -247,7 +247,7 @@ pub fn memories(
     if won.iter().all(|&won| won) {
         return injection;
     }
-    // Only memories that were claimed are rendered, because those that did not fit before are not claimed.
+    // Only the memories that were claimed are rendered again. Those that did not fit before were not claimed.
     let ours = injection.ids().into_iter().zip(won).filter(|(_, won)| *won);
     let ours: Vec<MemoryId> = ours.map(|(id, _)| id).collect();
     hits.retain(|hit| ours.contains(&hit.id));

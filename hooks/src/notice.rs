@@ -23,7 +23,8 @@ const STUCK_MS: i64 = 3_600_000;
 /// Minimum value of the same time, in multiples of the processor's interval.
 const STUCK_WAITS: i64 = 12;
 
-/// Prepares for [`of_injection`]: if a notice must be claimed, it is claimed together with the memories.
+/// Prepares for [`of_injection`]: if a notice has to be claimed, the claim is written together with the claims of
+/// memories.
 pub fn expect_injection(hook: &Hook, session: &mut HookSession, notice: Notice) {
     if notice == Notice::First && hook.may_write() {
         session.want_notice();
@@ -42,7 +43,7 @@ pub fn of_injection(
     let wanted = match notice {
         Notice::Off => false,
         Notice::Each => true,
-        // Without permission to write, it is unknown which injection is the first.
+        // In a mode without writing, it is unknown which injection is the first.
         Notice::First if !hook.may_write() => false,
         Notice::First => hook.attempt("notice", session.claim_notice()) == Some(true),
     };
@@ -65,8 +66,8 @@ pub fn of_injection(
     })
 }
 
-/// Returns the announcement that background work fails, or that the index cannot be read; `None` if all is well. Each
-/// failure is announced once: a mark in the progress file prevents repetition until a run succeeds.
+/// Returns the announcement that background work fails, or that the index cannot be read; `None` if there is no
+/// failure. Each failure is announced once: a mark in the progress file prevents repetition until a run succeeds.
 pub fn of_trouble(hook: &Hook) -> Option<String> {
     let mut progress = Progress::read(&hook.state.progress);
     if progress.announced || !hook.may_write() {
@@ -88,8 +89,8 @@ pub fn of_newer(hook: &Hook) -> Option<String> {
     hook.newer.as_ref().map(|newer| format!("Throughline: {newer}."))
 }
 
-/// Returns the announcement of memories that arrived by a pull, once for each pull; `None` if there are none, which
-/// costs one failing system call.
+/// Returns the announcement of memories that a pull added, once for each pull; `None` if there are none. Without such
+/// memories, it takes only one failing system call.
 pub fn of_arrival(hook: &Hook) -> Option<String> {
     if !hook.may_write() {
         return None;
@@ -148,8 +149,8 @@ fn shortened(text: &str) -> String {
     text.chars().take(TROUBLE_CHARS_MAX).collect()
 }
 
-/// Returns the time of the oldest unread note if hooks have been writing notes, and so starting the processor, for much
-/// longer than its interval; otherwise `None`. Also `None` while a processor is running.
+/// Returns the time of the oldest unread note if background work is stuck: hooks have been writing notes, and starting
+/// the processor, for much longer than its interval. Returns `None` otherwise, and while a processor is running.
 fn stuck_since(hook: &Hook, progress: &Progress) -> Option<Timestamp> {
     if !progress.leaves(inbox_bytes(&hook.state)) {
         return None;

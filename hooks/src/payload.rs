@@ -24,8 +24,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Reads the payload from stdin until its object ends, the input ends, or the time limit passes. Input other than
-    /// an object is also read to its end, because the writer would report a closed pipe as a failed hook.
+    /// Reads the payload from stdin until its object ends, the input ends, or the time limit passes. Input that is not
+    /// an object is read to its end too: if the pipe were closed early, its writer would report a failed hook.
     pub fn read(deadline: &Deadline) -> Self {
         let mut scanner = Scanner::default();
         let mut buffer = Vec::with_capacity(FIRST_BYTES);
@@ -242,7 +242,7 @@ impl Scanner {
         }
     }
 
-    /// Returns whether the current string or word is stored.
+    /// Returns whether the current string or word has to be stored.
     const fn keeps(&self) -> bool {
         matches!(self.state, ScanState::Name(_)) || self.member.is_some()
     }
@@ -376,7 +376,7 @@ impl Scanner {
         }
     }
 
-    /// Determines from the current name which member the next value belongs to, if that member is wanted.
+    /// Determines from the current name the wanted member to which the next value belongs, if any.
     fn end_name(&mut self) {
         let name = str::from_utf8(&self.text).ok().filter(|_| !self.overlong);
         if self.depth == 1 {

@@ -67,8 +67,8 @@ pub fn since_1970() -> Duration {
 }
 
 /// Reads a clock by a system call (0.2 us). The C library avoids the system call by code that the kernel maps into each
-/// process. That code accesses further pages and page tables, so it is faster only from about thirty calls on, and a
-/// hook makes six.
+/// process. That code accesses further pages and page tables, so it is faster only after about thirty calls, and a hook
+/// makes six.
 fn time(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is valid for writes, and both clocks always exist.
@@ -87,7 +87,7 @@ fn time(clock: libc::clockid_t) -> Duration {
 /// number, and output for Claude Code would be written to that file.
 pub fn standard_streams_are_open() -> bool {
     let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
-    // SAFETY: the array is valid for its length, and the call returns at once.
+    // SAFETY: the array is valid for its length, and the call returns immediately.
     unsafe { libc::poll(streams.as_mut_ptr(), 3, 0) };
     streams.iter().all(|stream| stream.revents & libc::POLLNVAL == 0)
 }
@@ -231,7 +231,7 @@ pub fn spawn_detached(
     }
 }
 
-/// Does nothing, because [`SPAWN_FLAGS`] on macOS already prevent that handles are inherited.
+/// Does nothing: on macOS, [`SPAWN_FLAGS`] already prevents the new process from inheriting handles.
 #[cfg(target_os = "macos")]
 fn close_on_exec_all() {}
 

@@ -12,8 +12,8 @@ pub fn path() -> Option<PathBuf> {
     platform::started_as().filter(|path| is_real(path)).or_else(|| std::env::current_exe().ok())
 }
 
-/// Returns whether a path is absolute and neither the program nor its folder is a symbolic link. The files next to a
-/// link are not those that belong to the program.
+/// Returns whether a path is absolute and neither the program nor its folder is a symbolic link. In the folder of a
+/// link, the other programs may be missing or different.
 fn is_real(path: &Path) -> bool {
     let is_link = |path: &Path| path.symlink_metadata().map_or(true, |meta| meta.is_symlink());
     path.is_absolute() && path.parent().is_some_and(|folder| !is_link(folder)) && !is_link(path)

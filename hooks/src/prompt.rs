@@ -41,7 +41,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
     let (mut hits, mut quoted) = (Vec::new(), Vec::new());
     if !hook.deadline.has_passed() {
         let mut topic = session.topic();
-        // Number of memories that answer the prompt but were injected before.
+        // Number of memories that answer the prompt but were injected earlier in this session.
         let repeated = Cell::new(0);
         let skip = |id| {
             let was_given = session.has(id);

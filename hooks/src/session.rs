@@ -88,7 +88,7 @@ pub enum PendingChanges {
 }
 
 impl HookSession {
-    /// Reads what a session was given. Without a file, the result is empty.
+    /// Reads the file of a session. Without a file, the result is empty.
     pub fn read(path: PathBuf, number: u64) -> io::Result<Self> {
         let claimant = format!("{number:016x}");
         let (waiting, file, text, lines) = Default::default();
@@ -318,7 +318,7 @@ impl HookSession {
         }
         records.insert_str(0, &std::mem::take(&mut self.waiting));
         let file = self.write(&mut records)?;
-        // Usually no other hook has written since, so the contents of the file are known without reading.
+        // Usually no other hook has written since, so the contents of the file are known and need not be read.
         if file.metadata()?.len() == (self.text.len() + records.len()) as u64 {
             let known = self.text.len();
             if known == 0 {

@@ -9,8 +9,8 @@ use memory_store_base::background::{PROGRAM, is_passed_on};
 
 use crate::{platform, program};
 
-/// Starts the processor for a project without waiting for it. `moved_to` is a working tree of the project that has no
-/// record at its present path yet.
+/// Starts the processor for a project without waiting for it. `moved_to` is a working tree of the project that was
+/// moved and has no record at its new path yet.
 pub fn start(project: ProjectId, moved_to: Option<&Path>) -> io::Result<()> {
     let program = program::path().ok_or(io::ErrorKind::NotFound)?.with_file_name(PROGRAM);
     let project = project.to_string();

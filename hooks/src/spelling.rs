@@ -14,7 +14,7 @@ use memory_store_base::layout::{STORE_DIR, Tree, UserDirs};
 /// Folder of the linked working trees that Claude Code creates, with a trailing `/`.
 const WORKTREES: &str = ".claude/worktrees/";
 
-/// Returns the path of a file below the tree's root; `None` for files elsewhere and for our own memory files.
+/// Returns the path of a file below the tree's root; `None` for files elsewhere and for Throughline's memory files.
 pub fn relative<'a>(
     file: &'a Path,
     cwd: &Path,

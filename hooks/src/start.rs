@@ -1,5 +1,5 @@
-//! The session-start hook: injects the handoff, wishes and conventions, the worst gotchas, and the names of the recall
-//! tools.
+//! The session-start hook: injects the handoff, planned memories (pinned ones, rules, decisions, commands, and warnings
+//! about recently changed files), and the names of the recall tools.
 //!
 //! Claude Code stores the injections of a session and replays them on resume. It drops a text that is identical to an
 //! earlier one, and adds any other text. Therefore the block depends only on the state of the store, its text is stored
@@ -37,7 +37,7 @@ fn more() -> &'static str {
     MORE[usize::from(std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some())]
 }
 
-/// Maximum number of tokens of the changes since the block.
+/// Maximum number of tokens of the changes since the block was printed.
 const CHANGED_TOKENS: u32 = 100;
 
 /// Maximum number of tokens injected again after a compaction. It is far below Claude Code's limit for one text.
@@ -65,7 +65,7 @@ const AFTER_WAIT: Duration = Duration::from_millis(15);
 /// Returns the output for the start of a session.
 pub fn answer(hook: &Hook) -> HookOutput {
     let EventKind::SessionStart(source) = hook.event.what else { return HookOutput::default() };
-    // A subagent has a task of its own, so it needs no handoff.
+    // A subagent has its own task, so it needs no handoff.
     if hook.event.agent.is_some() {
         return HookOutput::default();
     }
@@ -171,7 +171,7 @@ fn wait_for_handoff(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -
     }
 }
 
-/// Event with which a block is injected.
+/// The event with which a block is injected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StartOccasion {
     SessionStart,
@@ -223,8 +223,8 @@ fn begin(
 struct StartBlock {
     /// The block as an injection.
     block: Injection,
-    /// The session of the handoff, and the time at which that session was last active. If both are unchanged, the
-    /// handoff's text differs only by work of the present session.
+    /// The session of the handoff, and the time at which that session was last active. If both are unchanged, only work
+    /// of the present session can have changed the text of the handoff.
     left: String,
     /// Text of the handoff; empty if there is none.
     text: String,
@@ -259,7 +259,7 @@ fn compose(hook: &Hook, recall: &Recall) -> StartBlock {
     }
 }
 
-/// Returns the output for a resumed or forked session, whose context already contains its earlier injections.
+/// Returns the output for a resumed or forked session. Its context already contains its earlier injections.
 fn resumed(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> HookOutput {
     if !hook.may_write() {
         return if session.is_started() { stored(session) } else { fresh(hook, session, awaited) };
@@ -277,8 +277,8 @@ fn inherit(hook: &Hook, session: &mut HookSession) -> bool {
     hook.attempt("inheritance", session.inherit(&parent)).is_some()
 }
 
-/// Returns the session from which this one was forked; `None` if it is unknown. No payload names it, so it is taken to
-/// be the session that was active last: a person forks the session that they are using.
+/// Returns the session from which this one was forked; `None` if it is unknown. No payload names this session. It is
+/// assumed to be the session that was active last, since a person forks the session in use.
 fn parent(hook: &Hook) -> Option<HookSession> {
     let last = inbox::last_session_but(&hook.state, &hook.event.session)?;
     hook.other_session(&last)
@@ -310,8 +310,8 @@ fn changed(
     changed.block
 }
 
-/// Returns the output after a compaction. All earlier injections were removed from the context, so they are injected
-/// again.
+/// Returns the output after a compaction. The compaction removed all earlier injections from the context, so they are
+/// injected again.
 fn compacted(hook: &Hook, session: &mut HookSession) -> HookOutput {
     if !session.is_started() {
         return fresh(hook, session, None);

@@ -47,8 +47,8 @@ pub fn start_processor(hook: &Hook) -> io::Result<()> {
     spawn_processor::start(hook.tree.project, moved_to)
 }
 
-/// Starts the processor if this hook found the index damaged, so that the index is repaired during the session. It does
-/// not if the last run was less than a minute ago, because another run would fail to repair the index as well.
+/// Starts the processor if this hook found the index damaged, so that the index is repaired during the session. If the
+/// last run was less than a minute ago, another run would fail to repair the index too and is not started.
 pub fn heal_index(hook: &Hook) {
     if hook.degraded().is_none() || !hook.may_write() {
         return;
@@ -61,6 +61,6 @@ pub fn heal_index(hook: &Hook) {
 
 /// Returns whether the interval since the processor's last run has passed.
 fn is_due(progress: &Progress, now: Timestamp) -> bool {
-    // If the clock was set back before the last run, a run is due as well.
+    // If the last run is in the future, because the clock was set back, a run is due too.
     !(0..progress.due_ms()).contains(&(now.0 - progress.last_run.0))
 }

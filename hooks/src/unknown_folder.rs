@@ -1,5 +1,5 @@
-//! Answers the start of a session in a folder that is not set up. Usually it prints nothing. If the user may expect
-//! more, it prints one line, once. No file of the folder is read.
+//! Answers the start of a session in a folder that is not set up. Usually it prints nothing. If the user may expect an
+//! injection, it prints one line, once. It reads no file of the folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub fn answer(dirs: &UserDirs, event: &Event) -> HookOutput {
     HookOutput { message: message.filter(is_new), ..HookOutput::default() }
 }
 
-/// Returns a message that records of this user cannot be read; `None` if they can.
+/// Returns a message if the records of this user cannot be read; `None` if they can.
 fn unreadable(dirs: &UserDirs, cwd: &Path) -> Option<String> {
     let is_denied = |folder: &Path| is_denied(&fs::metadata(dirs.by_path(folder)));
     cwd.ancestors().any(is_denied).then(|| unreadable::message(&dirs.data))

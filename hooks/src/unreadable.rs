@@ -1,5 +1,5 @@
-//! Messages about folders of ours that cannot be read, with the remedy. Such folders belong to another user after a run
-//! with `sudo` or in a container.
+//! Messages about Throughline's folders that cannot be read, with the remedy. Such folders belong to another user after
+//! a run with `sudo` or in a container.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -26,7 +26,7 @@ pub fn is_denied<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == ErrorKind::PermissionDenied)
 }
 
-/// Returns a message for the person about a folder of ours that cannot be read.
+/// Returns a message for the person about a folder of Throughline that cannot be read.
 pub fn message(folder: &Path) -> String {
     let name = folder.display();
     let is_foreign = fs::metadata(folder).is_ok_and(|found| !is_of_user(&found));

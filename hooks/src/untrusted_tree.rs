@@ -21,7 +21,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
     let state = hook.dirs.tree(root);
     let is_this = |found: &UntrustedTree| found.fingerprint == now;
     if let Some(found) = UntrustedTree::read(&state.untrusted_tree).filter(is_this) {
-        // If hooks run concurrently, only one of them succeeds in renaming the file.
+        // Of hooks that run concurrently, only one succeeds in renaming the file.
         let told = std::fs::rename(&state.untrusted_tree, &state.untrusted_tree_told);
         let message = hook.attempt("announcement", told).map(|()| message(hook, &found.why));
         return HookOutput { message, ..HookOutput::default() };

@@ -11,7 +11,7 @@ pub struct WantedText {
     pub inside: Option<&'static str>,
     /// Name in the payload.
     pub name: &'static str,
-    /// Maximum number of bytes of its value that are stored.
+    /// Maximum number of bytes of the value that are stored.
     pub bytes_max: usize,
     /// What to do with a longer value.
     pub overlong: Overlong,
@@ -22,7 +22,7 @@ pub struct WantedText {
 pub enum Overlong {
     /// Nothing is stored, because a truncated identifier would name something else.
     Drop,
-    /// Only its beginning is stored.
+    /// Only the beginning of the value is stored.
     Cut,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of injections: the exact envelope, each memory once, a receipt for each.
+//! Tests of injections: their exact output, that each memory is injected once, and that each injection has a receipt.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -216,7 +216,7 @@ fn a_resume_prints_the_same_bytes_and_the_next_prompt_what_changed() {
     let first = world.start("s", "startup").context("SessionStart");
     assert_eq!(world.start("s", "resume").context("SessionStart"), first);
     assert_eq!(world.prompt("s", "thanks!").stdout(), "", "nothing changed");
-    // Another session has worked since, and there is a new wish.
+    // Another session has worked in the meantime, and there is a new wish.
     world.leave("Rename the ledger", 0);
     let mut wish = memories().remove(0);
     wish.id.0[15] = 99;
@@ -250,7 +250,7 @@ fn a_compaction_gives_again_what_was_given() {
     assert!(again.contains("auditors") && again.contains("edits there are lost"), "{again}");
     check_receipt(world.receipts().last().unwrap(), "SessionStart", &again);
     assert_eq!(world.start("s", "resume").context("SessionStart"), again);
-    // A memory that was forgotten meanwhile is not injected again.
+    // A memory that was archived in the meantime is not injected again.
     let memory = &memories()[2];
     let file = memory_store::file::file_name(memory);
     fs::remove_file(world.root.join(".throughline/memories").join(file)).unwrap();
@@ -309,7 +309,7 @@ fn a_memory_of_a_subagent_is_given_to_it_alone() {
     assert_eq!(read(json!({"agent_id": "a1", "agent_type": "planner"})), "");
     let given = read(json!({"agent_id": "a2", "agent_type": "reviewer"}));
     assert!(given.contains("edits there are lost"), "{given}");
-    // A session that was started as this subagent.
+    // The session was started as this subagent.
     assert!(read(json!({"agent_type": "reviewer"})).contains("edits there are lost"));
     assert!(!world.prompt("b", QUESTION).stdout().contains("auditors"));
 }
@@ -368,7 +368,7 @@ fn an_error_without_a_fix_brings_a_passage_of_another_session(search: SearchMode
     let known = world.fail("s", "cargo test", ERROR).context("PostToolUseFailure");
     assert!(!known.contains("said in turn"), "a memory of the error comes first: {known}");
 
-    // A compaction removes it, and it is injected again unless it was purged.
+    // A compaction removes the passage from the context, so it is injected again unless it was purged.
     world.start("t", "startup");
     let text = world.fail("t", "make check", error).context("PostToolUseFailure");
     assert!(text.contains("still cold"), "{text}");

@@ -1,4 +1,4 @@
-//! For any input and any state of the disk, a hook succeeds in time and prints nothing but JSON.
+//! For any input and any state of the disk, a hook exits with 0 in time, and prints only JSON.
 
 use std::fs;
 use std::io::Write;
@@ -98,7 +98,7 @@ fn fifty_megabytes() {
         let before = format!("{{\"tool_response\":\"{long}\",{}", &payload[1..]);
         check(&world.run(hook, before.as_bytes()).stdout());
     }
-    // Numbers and brackets, which are scanned byte by byte.
+    // The payload consists of numbers and brackets, which are scanned byte by byte.
     let dense = format!("{{\"tool_response\":[{}0]}}", "[1],".repeat((50 << 20) / 4));
     world.run_silently(TOOL, dense.as_bytes());
 }
@@ -122,7 +122,7 @@ fn a_writer_that_never_ends() {
         let mut child = world.command(hook).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(b"{\"session_id\":\"s\",").unwrap();
-        // The pipe stays open: a hook that continues to read never ends.
+        // The pipe stays open, so a hook that continues to read would never end.
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(0));
         drop(stdin);
@@ -189,12 +189,12 @@ fn a_missing_store_and_an_untrusted_one() {
         assert_eq!(missing.run(hook, &payload).stdout(), "", "{hook}");
     }
 
-    // A store from a repository, and even an index of it, but without trust.
+    // The folder is not trusted, although it contains a store from a repository and even has an index.
     let untrusted = World::with_memories();
     fs::remove_file(untrusted.dirs.by_path(&untrusted.root)).unwrap();
     let root = untrusted.root.to_string_lossy().into_owned();
     let untrusted = untrusted.with("CLAUDE_PROJECT_DIR", &root);
-    // The person is informed once how to trust it; nothing of the store is printed.
+    // The person is informed once how to trust the folder, and nothing of the store is printed.
     let mut told = Vec::new();
     for (hook, payload) in payloads(&untrusted, "s").into_iter().chain(payloads(&untrusted, "t")) {
         let ran = untrusted.run(hook, &payload);
@@ -216,7 +216,7 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
     fs::write(&record, format!("{}{seal}\n", fs::read_to_string(&record).unwrap())).unwrap();
     assert!(world.run(SESSION_START, &start).stdout().contains("throughline-memory"));
 
-    // The same store in another folder.
+    // The store is moved to another folder.
     let aside = world.home().join("aside");
     fs::rename(&world.root, &aside).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
@@ -257,7 +257,7 @@ fn no_home_at_all() {
     }
 }
 
-/// An environment whose index can be damaged repeatedly.
+/// An environment whose index can be damaged several times.
 struct Damaged {
     world: World,
     whole: Vec<(PathBuf, Vec<u8>)>,
@@ -317,7 +317,7 @@ fn a_damaged_index(search: SearchMode) {
     damaged.with(|bytes| *bytes = vec![0xff; 4096]);
     let said = damaged.with(|_| {});
     assert!(said.contains("auditors"), "undamaged: {said}");
-    // Without an index no memory is given.
+    // Without an index, no memory is injected.
     fs::remove_dir_all(&damaged.world.state().index).unwrap();
     let said = damaged.run();
     assert!(!said.contains("auditors"), "{said}");
@@ -339,7 +339,7 @@ fn damaged_state() {
     for (hook, payload) in payloads(&world, "s") {
         check(&world.run(hook, &payload).stdout());
     }
-    // A folder where a file should be.
+    // There is a folder at the path of a file.
     let world = World::with_memories();
     for folder in [
         world.state().inbox,
@@ -366,7 +366,7 @@ fn asked_again(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// If nothing can be claimed, the same memory would be injected with each prompt.
+/// If no memory can be claimed, injecting on prompts would repeat the same memory with each prompt.
 #[test]
 fn what_cannot_be_claimed_is_given_at_the_start_only() {
     let world = World::with_memories();
@@ -381,7 +381,7 @@ fn what_cannot_be_claimed_is_given_at_the_start_only() {
     }
     let start = world.payload("SessionStart", "s2", json!({"source": "startup"}));
     assert!(run_capped(SESSION_START, &start).contains("throughline-memory"));
-    // With space on the disk it is injected once.
+    // With space on the disk, the memory is injected once.
     let given = asked_again(&world, "s").into_iter();
     let given: Vec<bool> =
         given.map(|(hook, payload)| !world.run(hook, &payload).stdout().is_empty()).collect();
@@ -444,7 +444,7 @@ fn a_read_only_disk() {
     }
     assert_eq!(world.notes().len(), 0);
 
-    // Permissions have the same effect, except for root.
+    // Removing the permissions has the same effect as a full disk, except for root.
     fs::set_permissions(world.state().folder, fs::Permissions::from_mode(0o500)).unwrap();
     for (hook, payload) in payloads(&world, "s2") {
         check(&world.run(hook, &payload).stdout());
@@ -462,7 +462,7 @@ fn two_hundred_at_once() {
         .iter()
         .map(|(hook, payload)| {
             let mut child = world.command(hook).spawn().unwrap();
-            // It fits into the pipe, so the hook gets it at once.
+            // The payload fits into the pipe, so the hook can read it immediately.
             child.stdin.take().unwrap().write_all(payload).unwrap();
             child
         })

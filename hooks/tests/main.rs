@@ -1,4 +1,4 @@
-//! Tests of the hooks in one program, to link only once.
+//! The tests of the hooks are one program, so that it is linked only once.
 
 mod before_tool;
 mod common;

@@ -1,4 +1,4 @@
-//! Private state by a later version of the program: recall works, and nothing is written.
+//! If a later version of the program wrote the private state, recall works and nothing is written.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Properties of the payload reader: it finds the same members in any slices of a document as serde_json in the whole
-//! document, and never panics.
+//! Properties of the payload reader. It reads a document in any pieces, finds the same members as serde_json in the
+//! whole document, and never panics.
 
 use hooks::payload::Payload;
 use hooks::wire::{WANTED, WantedMember};
@@ -10,7 +10,7 @@ fn string() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z\"\\\\/ \n\u{e9}\u{1f600}]{0,12}", any::<String>()]
 }
 
-/// Generates any JSON in which objects contain the names that hooks need.
+/// Generates JSON values whose objects contain the names that hooks read.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -38,7 +38,7 @@ fn object(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> 
         .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
 }
 
-/// Returns the document with every character of its strings escaped, or indented, or compact.
+/// Formats the document compactly, indented, or with every character of its strings escaped.
 fn written(document: &Value, how: u8) -> String {
     match how % 3 {
         0 => document.to_string(),
@@ -61,7 +61,7 @@ fn written(document: &Value, how: u8) -> String {
     }
 }
 
-/// Returns the value that a hook must find, by a parse of the whole document.
+/// Returns the value that a hook must find, determined by parsing the whole document.
 fn expected(document: &Value, member: WantedMember) -> Option<String> {
     let wanted = &WANTED[member as usize];
     let outer = match wanted.inside {

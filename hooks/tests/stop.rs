@@ -1,4 +1,5 @@
-//! The stop hook: notes, and a processor that is started when due and shares nothing with the session.
+//! Tests of the stop hook: its notes, and the processor that it starts when a run is due, and that shares nothing with
+//! the session.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,14 +22,14 @@ in_each_search_mode! {
     a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started,
 }
 
-/// An environment with hooks beside a program that records its arguments and environment.
+/// An environment in which the processor is a program that records its arguments and environment.
 struct Installed {
     world: World,
     stop: PathBuf,
 }
 
-/// Copies a program by another process: a file that is open for writing in this process, or in a hook that inherited
-/// the handle, cannot be executed.
+/// Copies a program in another process. If this process had the file open for writing, or a hook inherited the handle,
+/// the program could not be executed.
 fn copy_program(from: impl AsRef<Path>, to: &Path) {
     let copied = Command::new("cp").arg(from.as_ref()).arg(to).status().unwrap();
     assert!(copied.success());
@@ -148,7 +149,7 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
     assert!(begin("a").contains("throughline-memory"));
     assert_eq!(installed.started(), None, "nothing is due");
 
-    // Memories of this machine are still injected.
+    // Memories of this machine are still injected with this setting.
     fs::create_dir_all(&world.dirs.config).unwrap();
     fs::write(world.dirs.config_file(), "pulled = \"reviewed\"\n").unwrap();
     assert!(begin("b").contains("- ") && installed.started().is_some());
@@ -160,7 +161,7 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
     assert_eq!(installed.started(), None, "it is settled");
 }
 
-/// A file that no hook opens, and one that it opens.
+/// The damaged file is one that hooks do not open, and then one that they open.
 #[test]
 fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     let installed = Installed::new(SearchMode::Words);
@@ -168,7 +169,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     let begin = installed.starter();
     let turn =
         Passage { session: "old".into(), text: "The vat is full".into(), ..Passage::default() };
-    // Without an index the origin of the wish is unknown, so the start block contains only conventions.
+    // Without an index, the origin of the wish is unknown, so the start block contains only conventions.
     let mut memories = memories();
     let title = "Prices are integer cents".to_owned();
     memories[1] = Memory { kind: Kind::Convention, title, ..memories[1].clone() };
@@ -192,7 +193,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     assert_eq!(session, 4, "memories and turns");
 }
 
-/// Checks that the index is repaired when a hook detects damage, because a session may last for days.
+/// If a hook detects damage, the index is repaired while the session runs, because a session may last for days.
 fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: SearchMode) {
     let installed = Installed::new(search);
     let world = &installed.world;
@@ -233,7 +234,7 @@ fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: Sea
                 assert!(installed.started().is_some(), "{}, {} cut", event.1, path.display());
             }
         }
-        // A sync that has just failed to repair it is not started with each call.
+        // If a sync has just failed to repair the index, later calls do not start another one.
         settled(NOW);
         run(&format!("c{cuts}"), &events[0]);
         assert_eq!(installed.started(), None, "{}", path.display());

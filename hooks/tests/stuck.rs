@@ -1,7 +1,7 @@
-//! Tests of blocking files: a pipe in place of a file, an output pipe that is not read, a held lock. The hook still
-//! ends with status 0, and prints nothing or complete output.
+//! Tests of files that block: a pipe in place of a file, an output pipe that is not read, a lock that is held. The hook
+//! must still exit with status 0, and print either nothing or a complete output.
 //!
-//! No time is measured: a hanging hook is killed after a while and then has no exit status.
+//! The tests measure no time: a hook that hangs is killed after a while, and then has no exit code.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::common::{PROJECT, PROMPT, SESSION_START, STOP, TOOL, World};
 use serde_json::{Value, json};
 
-/// Time after which a hook counts as hanging: many times its own limit.
+/// Time after which a hook counts as hanging: many times its own time limit.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn payloads(world: &World) -> Vec<(&'static str, Vec<u8>)> {
@@ -70,7 +70,7 @@ fn used() -> World {
     world
 }
 
-/// Opening a pipe blocks until its other end is opened.
+/// Opening a pipe blocks until another process opens its other end.
 #[test]
 fn a_pipe_in_place_of_any_file() {
     let count = files(used().home()).len();
@@ -84,7 +84,7 @@ fn a_pipe_in_place_of_any_file() {
             check(hook, &outcome(world.command(hook), &payload));
         }
     };
-    // They mostly wait, so several run in parallel.
+    // The hooks mostly wait, so several are run in parallel.
     for numbers in (0..count).collect::<Vec<_>>().chunks(8) {
         thread::scope(|scope| {
             let waiting: Vec<_> =
@@ -102,8 +102,8 @@ fn a_reader_that_does_not_read() {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let mut command = world.command(hook);
         command.stdout(writer.try_clone().unwrap());
-        // The pipe is filled, so that the hook's output does not fit.
-        // SAFETY: the call only sets flags of a handle of ours.
+        // The pipe is filled, so that the hook's output does not fit. SAFETY: the call only sets flags of a handle that
+        // this process owns.
         unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
         while writer.write(&[b'x'; 512]).is_ok() {}
         // SAFETY: as above.
@@ -118,7 +118,7 @@ fn a_reader_that_does_not_read() {
     });
 }
 
-/// Waiting for a slow client does not reduce the hook's time for work.
+/// The time in which a hook waits for a slow client does not count towards its time limit.
 #[test]
 fn a_payload_that_comes_late() {
     let world = World::with_memories();
@@ -137,7 +137,7 @@ fn a_payload_that_comes_late() {
     assert_eq!(world.receipts().len(), 3);
 }
 
-/// Hooks wait for no lock, so locks of other processes do not matter.
+/// Hooks never wait for a lock, so a lock of another process has no effect.
 #[test]
 fn locks_that_are_held() {
     let world = used();

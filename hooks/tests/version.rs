@@ -1,4 +1,4 @@
-//! The version of the programs, for people: Claude Code passes no arguments.
+//! The programs print their version for people; Claude Code passes no arguments.
 
 use std::process::{Command, Stdio};
 

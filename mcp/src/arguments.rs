@@ -1,5 +1,6 @@
-//! Arguments as models write them: under another name, one item in place of a list, digits for a number, `null` for a
-//! missing value. [`read`] converts each value to the schema of its argument, so that requests are plain serde types.
+//! Arguments as models write them: under another name, as one item instead of a list, as digits instead of a number, or
+//! `null` for a missing value. [`read`] converts each value to the schema of its argument, so that the request types
+//! need only plain serde.
 
 use memory_store::Kind;
 use schemars::generate::SchemaSettings;
@@ -12,22 +13,22 @@ use serde_json::{Map, Value, json};
 use crate::backend::ToolError;
 use crate::printed::{id_of, ids_in, ids_of};
 
-/// Maximum characters of a value or a name in a message.
+/// Maximum characters of a value or name that a message quotes.
 const QUOTED_CHARS_MAX: usize = 40;
-/// Maximum unknown arguments in a message.
+/// Maximum unknown arguments that a message lists.
 const UNKNOWN_MAX: usize = 8;
 /// Maximum items of a list.
 const ITEMS_MAX: usize = 32;
 /// Maximum characters of an item, and of a text whose schema has no limit.
 const ITEM_CHARS_MAX: usize = 400;
-/// Maximum characters of a query; longer text, such as an error, is truncated.
+/// Maximum characters of a query; a longer text, such as an error, is truncated.
 const QUERY_CHARS_MAX: usize = 4_000;
 
-/// Keywords in the schema of an argument that clients do not receive: `hidden` arguments are accepted but not offered,
-/// `form` names a notation, and the others are limits for [`fit`].
+/// Keywords in the schema of an argument that clients do not receive. `hidden` marks an argument that is accepted but
+/// not offered, `form` names a notation, and the others are limits for [`fit`].
 const INTERNAL: [&str; 5] = ["hidden", "form", "minimum", "maximum", "maxLength"];
 
-/// Other names of arguments. A name refers to the first argument of the tool whose row contains it.
+/// Other names of arguments. A name means the first argument of the tool whose row contains the name.
 const ALIASES: [(&str, &[&str]); 31] = [
     ("query", &["q", "text", "search", "question", "keywords", "topic"]),
     ("ids", &["id", "memory_id", "memory_ids"]),
@@ -99,7 +100,7 @@ pub fn read<R: DeserializeOwned + JsonSchema>(
         .map_err(|error| ToolError::Request(format!("the arguments of `{tool}`: {error}")))
 }
 
-/// Returns the argument that a name refers to, with its schema.
+/// Returns the argument that a name means, with its schema.
 fn argument<'a>(name: &'a str, known: &'a Value) -> Option<(&'a str, &'a Value)> {
     let meant = ALIASES.iter().filter(|(_, names)| names.contains(&name)).map(|row| row.0);
     std::iter::once(name).chain(meant).find_map(|name| Some((name, known.get(name)?)))
@@ -124,7 +125,7 @@ pub fn given(request: &impl Serialize) -> Map<String, Value> {
     given
 }
 
-/// Returns the schema of a tool's arguments for clients.
+/// Returns the schema of a tool's arguments, as clients receive it.
 pub fn schema<R: JsonSchema>() -> Map<String, Value> {
     let mut schema = full_schema::<R>();
     if let Some(Value::Object(arguments)) = schema.get_mut("properties") {
@@ -147,7 +148,7 @@ fn full_schema<R: JsonSchema>() -> Map<String, Value> {
     std::mem::take(object)
 }
 
-/// Removes `null` and other keywords that carry no information for a model.
+/// Removes `null` and keywords that carry no information for a model.
 fn simplify(schema: &mut Schema) {
     for name in ["title", "default", "format"] {
         schema.remove(name);
@@ -175,15 +176,15 @@ pub fn kinds_schema(generator: &mut schemars::SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": kind_schema(generator)})
 }
 
-/// Parts of the outcome of a session.
+/// Members of the outcome of a session.
 const OUTCOME: [&str; 3] = ["done", "decided", "open"];
 
-/// Returns the schema of an outcome; its description names the parts.
+/// Returns the schema of an outcome; the description of the argument names the members.
 pub fn outcome_schema(_: &mut schemars::SchemaGenerator) -> Schema {
     json_schema!({"type": "object"})
 }
 
-/// Converts a value to the type of an argument; `None` if it is not convertible.
+/// Converts a value to the type of an argument; `None` if that is impossible.
 fn fit(value: &Value, schema: &Value) -> Option<Value> {
     match schema["type"].as_str()? {
         "object" => outcome(value),
@@ -206,7 +207,7 @@ fn fit(value: &Value, schema: &Value) -> Option<Value> {
     }
 }
 
-/// Converts the outcome of a session: lists of texts, each perhaps given as one text.
+/// Converts the outcome of a session: lists of texts, or one text in place of a list.
 fn outcome(value: &Value) -> Option<Value> {
     let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     let object = parsed.as_ref().unwrap_or(value).as_object()?;
@@ -218,7 +219,7 @@ fn outcome(value: &Value) -> Option<Value> {
     (!outcome.is_empty()).then_some(Value::Object(outcome))
 }
 
-/// Converts a text; line breaks remain only where a long text is allowed.
+/// Converts a text. Line breaks are kept only if the argument accepts a long text.
 fn text(text: &str, schema: &Value) -> Option<Value> {
     let form = schema["form"].as_str().unwrap_or_default();
     if form == "query" {
@@ -236,8 +237,8 @@ fn text(text: &str, schema: &Value) -> Option<Value> {
     }
 }
 
-/// Converts a list, in which ids may have any printed form. A path may contain a comma, but rarely one followed by a
-/// space.
+/// Converts a list. Ids in it may have any printed form. Paths are separated by a comma and a space, since a path may
+/// contain a comma but rarely one before a space.
 fn items(value: &Value, schema: &Value) -> Option<Value> {
     let form = schema["form"].as_str().unwrap_or_default();
     let separator = match form {
@@ -270,7 +271,7 @@ fn items(value: &Value, schema: &Value) -> Option<Value> {
     }
 }
 
-/// Returns a fact or a relation as a line; models also write one as an object.
+/// Returns a fact or a relation as one line. Models also write it as an object.
 fn line(value: &Value, form: &str) -> Option<String> {
     let Some(object) = value.as_object() else { return scalar(value) };
     let part = |names: &[&str]| names.iter().find_map(|name| scalar(object.get(*name)?));
@@ -289,7 +290,8 @@ fn line(value: &Value, form: &str) -> Option<String> {
     Some(line)
 }
 
-/// Returns the name in a schema that a text refers to: in any case, as a plural, or as another name of a kind.
+/// Returns the name in a schema that a text means: the letters may be in any case, and the text may be a plural or
+/// another name of a kind.
 fn choice(text: &str, schema: &Value) -> Option<Value> {
     let text = text.trim().to_ascii_lowercase();
     let forms = [Some(text.as_str()), text.strip_suffix('s'), text.strip_suffix("es")];
@@ -308,7 +310,7 @@ fn chars_max(schema: &Value) -> usize {
     schema["maxLength"].as_u64().map_or(ITEM_CHARS_MAX, |max| max as usize)
 }
 
-/// Describes the values that an argument takes.
+/// Describes the values that an argument accepts.
 fn takes(schema: &Value) -> String {
     let form = schema["form"].as_str().unwrap_or("text");
     let several = names(&schema["items"]).join(", ");
@@ -350,7 +352,7 @@ pub fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the text of a scalar value; a list of one item counts as that item.
+/// Returns the text of a scalar value, or of the only item of a list.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -360,7 +362,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the text of a value; items of a list become lines.
+/// Returns the text of a value; the items of a list become lines.
 fn lines(value: &Value) -> Option<String> {
     let text = match value {
         Value::Array(items) => items.iter().map(scalar).collect::<Option<Vec<_>>>()?.join("\n"),
@@ -369,7 +371,7 @@ fn lines(value: &Value) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Returns the items of a list, of a JSON list in a text, or of a text with separators.
+/// Returns the items of a list, of a text that contains a JSON list, or of a text with separators.
 fn list(value: &Value, separator: &str) -> Option<Vec<String>> {
     match value {
         Value::Array(items) => items.iter().filter(|item| !item.is_null()).map(scalar).collect(),

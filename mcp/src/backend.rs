@@ -1,29 +1,29 @@
-//! Requests that the server can answer, and responses to them, independent of MCP. [`crate::local::Local`] answers them
-//! from the stores of this machine.
+//! Errors and responses of the server, independent of MCP. [`crate::local::Local`] answers requests from the stores of
+//! this machine.
 //!
-//! Every response is a text for the model, and the same as JSON on request. Claude Code passes only the structured
-//! part of an answer to a model if there is one, so no answer has one.
+//! Every response contains a text for the model; on request the caller receives the same data as JSON. Answers have no
+//! structured part, because Claude Code passes only this part to a model if there is one.
 
 use memory_store::Error;
 use serde::Serialize;
 
 pub use crate::request::{ForgetRequest, Page, RecallRequest, RememberRequest, SessionsRequest};
 
-/// Reason why a request was not answered. The variants show whose action is required.
+/// Reason why a request was not answered. The variant determines who has to act: the user or the caller.
 #[derive(Debug)]
 pub enum ToolError {
-    /// The folder is not trusted on this machine: nothing of it is read.
+    /// The folder is not trusted on this machine, so none of its files is read.
     NotSetUp {
         /// The requested folder.
         folder: String,
-        /// Whether there is a memory folder that came with the repository.
+        /// Whether the folder contains a memory folder from the repository.
         untrusted: bool,
         /// Folder in which this program records trusted folders.
         data: String,
     },
     /// The user turned Throughline off.
     Off,
-    /// The value of the variable is not a known mode.
+    /// `THROUGHLINE` has this value, which is not a known mode.
     UnknownMode(String),
     /// Only recall is allowed (`THROUGHLINE=read`, the default in CI and cloud sessions).
     ReadOnly,
@@ -39,31 +39,31 @@ impl From<Error> for ToolError {
     }
 }
 
-/// Position and notes of one page of a list.
+/// Position of the next page of a list, and notes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rest {
-    /// Whether there are more.
+    /// Whether there are more results.
     pub truncated: bool,
     /// The `cursor` of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// Reason why this answer is degraded, in words.
+    /// Reason why this answer may be incomplete, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Memories and passages of sessions that were found.
+/// Memories and passages of sessions that a call of `recall` found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RecallResponse {
-    /// The memories, the best first.
+    /// The memories, best first.
     pub hits: Vec<MemoryHit>,
-    /// Passages of sessions, the best first, those of a turn together.
+    /// Passages of sessions, best first; passages of the same turn are adjacent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<TurnHit>,
-    /// What is known about a name.
+    /// Facts and connections of a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Neighbourhood>,
-    /// The last sessions that changed the files of a brief, in words.
+    /// Lines about the last sessions that changed the files of a brief.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
     /// Position of the next page.
@@ -79,14 +79,14 @@ pub struct RecallResponse {
 pub struct Neighbourhood {
     /// The name.
     pub name: String,
-    /// Its type, or the kind of its node.
+    /// Type of the name, or kind of its node.
     pub kind: String,
-    /// Date of the answer.
+    /// Date for which the facts are returned.
     pub as_of: String,
-    /// Other names of it.
+    /// Other names of the entity.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Facts that are true then.
+    /// Facts that are true at this date.
     pub facts: Vec<String>,
     /// Connected names, memories, files and sessions, nearest first.
     pub connections: Vec<String>,
@@ -95,67 +95,68 @@ pub struct Neighbourhood {
 /// A memory that was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryHit {
-    /// Its short id.
+    /// Short id of the memory.
     pub id: String,
     /// Kind: decision, fix, ...
     pub kind: String,
     /// Date of the event.
     pub date: String,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// Body; empty where titles were asked for.
+    /// Body; empty if only titles were requested.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Its file.
+    /// File of the memory.
     pub file: String,
-    /// Files that it concerns.
+    /// Files that the memory concerns.
     pub paths: Vec<String>,
-    /// Why it was found.
+    /// Reason why the memory was found.
     pub why: String,
-    /// `active`, `draft`, `undecided` (a newer memory that differs is returned in its place), `replaced` or `expired`.
+    /// `active`, `draft`, `undecided` (a newer memory that contradicts or repeats this one is returned in its place),
+    /// `replaced` or `expired`.
     pub status: &'static str,
-    /// The other memories of its undecided pairs, each by its id and title.
+    /// The other memories of its undecided pairs, as id and title.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
     /// Id of the memory that replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<String>,
-    /// Last day of its validity, if that has passed.
+    /// Last day on which the memory is valid, if this day has passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_until: Option<String>,
     /// Speaker: `user` or `Claude`; `None` if unspecified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<&'static str>,
-    /// Changes to its files since it was learned, if they are large enough to make it doubtful.
+    /// Changes to the memory's files since it was learned, if they are large enough to make the memory doubtful.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
-    /// Whether it is from the repository, and not learned, written or released by this user.
+    /// Whether the memory is from the repository and was not learned, written or released by this user.
     pub from_repository: bool,
-    /// The other project that it belongs to.
+    /// Name of the project, if the memory is of another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
 }
 
-/// Memory that was saved.
+/// The memory that a call of `remember` saved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RememberResponse {
-    /// Its short id.
+    /// Short id of the memory.
     pub id: String,
-    /// `created`, `updated`, `confirmed` (still true and unchanged), `unchanged`, `checked` (not saved), `ended` (facts
-    /// alone) or `recorded` (an outcome).
+    /// `created`, `updated`, `confirmed` (still true, without a change), `unchanged`, `checked` (not saved), `ended`
+    /// (only facts) or `recorded` (an outcome).
     pub change: String,
-    /// Its title, as saved.
+    /// Title of the memory, as saved.
     pub title: String,
-    /// Its kind.
+    /// Kind of the memory.
     pub kind: String,
-    /// Its file.
+    /// File of the memory.
     pub file: String,
-    /// Notes of an outcome, each as saved.
+    /// Notes saved from an outcome.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub saved: Vec<Self>,
     /// Number of secrets redacted before saving.
     pub redacted: usize,
-    /// Memories near it; likely duplicates, replacements and contradictions come first.
+    /// Neighbours of the memory; likely duplicates, replacements and contradictions are first.
     pub neighbours: Vec<NeighbourHit>,
     /// The neighbours as text for the model.
     #[serde(skip)]
@@ -165,41 +166,41 @@ pub struct RememberResponse {
     pub note: Option<String>,
 }
 
-/// A memory near one that was saved.
+/// A neighbour of a saved memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NeighbourHit {
-    /// Its short id.
+    /// Short id of the memory.
     pub id: String,
     /// Kind: decision, fix, ...
     pub kind: String,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// How the saved memory relates to it: `duplicate`, `within`, `covers`, `update`, `newer-value`, `contradiction` or
-    /// `near`.
+    /// Relation of the saved memory to this one: `duplicate`, `within`, `covers`, `update`, `newer-value`,
+    /// `contradiction` or `near`.
     pub relation: &'static str,
     /// Speaker: `user` or `Claude`; `None` if unspecified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<&'static str>,
-    /// Whether it is from the repository, and not learned, written or released by this user.
+    /// Whether the memory is from the repository and was not learned, written or released by this user.
     pub from_repository: bool,
 }
 
-/// Memory that was archived.
+/// The memory that a call of `forget` archived.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ForgetResponse {
-    /// Its short id.
+    /// Short id of the memory.
     pub id: String,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// Whether it had been archived before.
+    /// Whether the memory had been archived before.
     pub already: bool,
-    /// Whether it stays active until the user agrees.
+    /// Whether the memory stays active until the user agrees.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_user: bool,
-    /// Ids of memories that it had replaced and that are active again.
+    /// Ids of memories that this memory had replaced and that are active again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hold_again: Vec<String>,
-    /// How to undo or extend it.
+    /// How to undo or extend the archiving.
     pub undo: String,
     /// The answer as text for the model.
     #[serde(skip)]
@@ -209,12 +210,12 @@ pub struct ForgetResponse {
 /// Turns or sessions that were found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionsResponse {
-    /// Passages of turns, best first; of a session that is read, its turns in order.
+    /// Passages of turns, best first. If a session is read, its turns in order.
     pub hits: Vec<TurnHit>,
-    /// Memories that a search found, the best first.
+    /// Memories that a search found, best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<MemoryHit>,
-    /// The sessions of a list, the latest first.
+    /// Sessions of a list, latest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionHit>,
     /// Position of the next page.
@@ -230,27 +231,27 @@ pub struct SessionsResponse {
 pub struct TurnHit {
     /// Claude Code's id of the session.
     pub session: String,
-    /// Number of the turn in the session, from 1.
+    /// Number of the turn in the session, counted from 1.
     pub turn: u32,
     /// Date of the turn.
     pub date: String,
-    /// The passage, redacted; the whole text if the turn is read.
+    /// The passage in redacted form; if the turn is read, its whole text.
     pub excerpt: String,
 }
 
 /// A session of a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionHit {
-    /// Claude Code's id of it.
+    /// Claude Code's id of the session.
     pub session: String,
-    /// Author of its prompts if not a person: `agent` or `program`.
+    /// Author of the session's prompts if this is not a person: `agent` or `program`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub speaker: String,
     /// The day of its first turn.
     pub from: String,
     /// The day of its last turn.
     pub to: String,
-    /// Its branch, if known.
+    /// Git branch of the session, if known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub branch: String,
     /// The user's goal.
@@ -262,10 +263,10 @@ pub struct SessionHit {
     /// Open steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// Files that it changed.
+    /// Files that the session changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Memories derived from it, by id and title.
+    /// Memories derived from the session, by id and title.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<String>,
 }
@@ -281,21 +282,21 @@ pub struct StatusResponse {
     pub memories: usize,
     /// Count by kind.
     pub kinds: Vec<KindCount>,
-    /// Number of these memories that await review.
+    /// Number of pending memories among them.
     pub drafts: usize,
-    /// Number of these memories that another one replaces.
+    /// Number of replaced memories among them.
     pub replaced: usize,
-    /// Number of these memories that are withheld until the user releases them.
+    /// Number of withheld memories among them.
     pub held_back: usize,
-    /// The user's own memories, for every project.
+    /// Number of the user's own memories, which apply to every project.
     pub user_memories: usize,
-    /// Files that are not valid memories, with the errors, as far as files were checked.
+    /// Files that are not valid memories, with the errors. Only as many files as the limit allows are checked.
     pub broken: Vec<String>,
-    /// Number of invalid files; `None` if the store has too many files to check each.
+    /// Number of invalid files; `None` if the store has too many files to check all.
     pub broken_count: Option<usize>,
     /// Whether finished turns await processing.
     pub unprocessed: bool,
-    /// Time of the last processing of transcripts; `None` if there was none.
+    /// Time at which transcripts were last processed; `None` if never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<String>,
     /// Error of the last background run.

@@ -1,4 +1,4 @@
-//! Environment of the server, read once.
+//! The environment of the server, read once.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use memory_store::mode::{Mode, VARIABLE};
 /// Maximum bytes of a session's id.
 const SESSION_BYTES_MAX: usize = 128;
 
-/// Maximum characters of a value that is repeated in a message.
+/// Maximum characters of a value that a message quotes.
 const VALUE_CHARS_MAX: usize = 40;
 
 /// Environment of the server.
@@ -19,9 +19,9 @@ const VALUE_CHARS_MAX: usize = 40;
 pub struct ServerEnvironment {
     /// This user's folders.
     pub dirs: UserDirs,
-    /// The project's folder: `CLAUDE_PROJECT_DIR`, or the working directory.
+    /// The folder of the project: `CLAUDE_PROJECT_DIR`, or else the working directory.
     pub folder: PathBuf,
-    /// The Claude Code session that the server was started for.
+    /// The Claude Code session for which the server was started.
     pub session: Option<String>,
     /// Mode set by the environment.
     mode: Mode,
@@ -34,7 +34,7 @@ pub struct ServerEnvironment {
 /// Source of the time.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// The system.
+    /// The clock of the system.
     System,
     /// A fixed time, for tests and repeatable runs.
     Fixed(Timestamp),
@@ -55,8 +55,7 @@ impl Clock {
 }
 
 impl ServerEnvironment {
-    /// Reads the environment through `get`; `cwd` is the working directory. `Err` describes
-    /// what is missing.
+    /// Reads the environment through `get`; `cwd` is the working directory. An error describes the missing part.
     pub fn read(
         get: impl Fn(&str) -> Option<OsString> + Copy,
         cwd: PathBuf,
@@ -69,7 +68,7 @@ impl ServerEnvironment {
         let folder = folder.unwrap_or(cwd);
         Ok(Self {
             dirs,
-            // Stores are recorded by real paths.
+            // The path is resolved, because stores are recorded by real paths.
             folder: folder.canonicalize().unwrap_or(folder),
             session: get("CLAUDE_CODE_SESSION_ID")
                 .and_then(|session| session.into_string().ok())
@@ -85,7 +84,8 @@ impl ServerEnvironment {
         })
     }
 
-    /// Returns the present mode, since `throughline off` may start or end while the server runs.
+    /// Returns the current mode. It is determined for each call, since `throughline off` may start or end while the
+    /// server runs.
     pub fn mode(&self) -> Mode {
         self.mode.unless_off(&self.dirs.off_file(), self.clock.now())
     }

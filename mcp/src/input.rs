@@ -1,5 +1,5 @@
-//! Reports faulty lines of input. The protocol's library silently skips a line that is too long or not JSON, so a
-//! client would wait for an answer forever.
+//! Reports invalid lines of input. The MCP library silently skips a line that is too long or not JSON, so that a client
+//! would wait for an answer forever.
 
 use std::io::Result;
 use std::pin::Pin;
@@ -8,32 +8,32 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Maximum bytes of the buffer kept for the next line.
+/// Maximum size of the buffer that is kept for the next line, in bytes.
 const KEPT_BYTES_MAX: usize = 64 << 10;
-/// Mark that some programs write before the first line.
+/// Byte order mark, which some programs write before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Reason why a line is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFault {
-    /// It is longer than a message may be.
+    /// The line is longer than a message may be.
     TooLong,
-    /// It is not valid JSON.
+    /// The line is not valid JSON.
     Unparsable,
 }
 
-/// A reader that reports each line that is not a message.
+/// A reader that reports each invalid line.
 pub struct WatchedInput<R> {
     inner: R,
     bytes_max: usize,
     faults: UnboundedSender<InputFault>,
-    /// The line so far, unless it is too long.
+    /// The part of the current line that was read, unless the line is too long.
     line: Vec<u8>,
     is_too_long: bool,
 }
 
 impl<R> WatchedInput<R> {
-    /// Watches what `inner` reads; a line may have `bytes_max` bytes, its end included.
+    /// Watches the input that `inner` reads. A line may have `bytes_max` bytes, including its end.
     pub fn new(inner: R, bytes_max: usize, faults: UnboundedSender<InputFault>) -> Self {
         Self { inner, bytes_max, faults, line: Vec::new(), is_too_long: false }
     }
@@ -60,7 +60,7 @@ impl<R> WatchedInput<R> {
     }
 
     fn report(&self, fault: InputFault) {
-        // The receiver is gone; drop the error.
+        // If the receiver no longer exists, the fault is not reported.
         let _ = self.faults.send(fault);
     }
 }
@@ -70,7 +70,8 @@ fn is_json(line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     let line = line.trim_matches([' ', '\t', '\r', '\n']);
-    // Parsed as a value: otherwise lone surrogates and unbounded numbers would be accepted.
+    // The line is parsed as a value, since a parser that ignores values would accept lone surrogates and numbers of any
+    // size.
     line.is_empty() || serde_json::from_str::<serde_json::Value>(line).is_ok()
 }
 

@@ -1,8 +1,8 @@
 //! The MCP server: memory for models, on request.
 //!
-//! [`backend`] defines requests and responses, and [`local`] answers them from this machine's stores. [`tools`] and [`prompts`]
-//! are the interface for models and users. `request`, `arguments` and `printed` (ids) parse JSON into requests. Only
-//! [`server`] uses the protocol's library.
+//! [`backend`] defines requests and responses, and [`local`] answers them from this machine's stores. [`tools`] and
+//! [`prompts`] are the interface for models and users. `request`, `arguments` and `printed` (ids) parse JSON into
+//! requests. Only [`server`] uses the library of the MCP protocol.
 
 mod arguments;
 pub mod backend;

@@ -1,4 +1,4 @@
-//! Answers requests from this machine's stores.
+//! Answers requests from the stores of this machine.
 
 mod about;
 mod find;
@@ -29,41 +29,41 @@ use crate::backend::{Rest, ToolError};
 use crate::environment::ServerEnvironment;
 use crate::processor::Program;
 
-/// Maximum tokens of one answer: clients warn above 10,000.
+/// Maximum tokens of one answer; Claude Code warns above 10,000.
 const ANSWER_TOKENS_MAX: u32 = 4_000;
-/// Hits requested in addition to a page, since the list may have changed since the previous page.
+/// Number of hits requested in addition to a page, since the list may have changed since the previous page.
 const PAGE_SLACK: usize = 16;
-/// Note in place of withheld memories.
+/// Note that replaces withheld memories in an answer.
 const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or are from the \
                          repository and not released. Only the user can look at them and release them: \
                          `throughline review`.";
 /// Placeholder for the title of a withheld memory.
 const HELD_TITLE: &str = "(held back: the user has not let it out)";
 
-/// Period of an answer; a missing end is unlimited.
+/// The period to which an answer is limited; a missing end means no limit.
 #[derive(Clone, Copy)]
 struct TimeSpan {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 }
 
-/// Answers from the stores of one user, for the project that the server was started in. Calls may block while files are
-/// read.
+/// Answers from the stores of one user, for the project in which the server was started. A call blocks while it reads
+/// files.
 pub struct Local {
     environment: ServerEnvironment,
-    /// Opened once for all questions.
+    /// The transformer, opened once for all calls.
     transformer: Arc<SharedTransformer>,
-    /// Parsed journals, reused by the next request.
+    /// Parsed journals, which later calls reuse.
     journals: KnownJournals,
 }
 
 impl Local {
-    /// Answers for this environment.
+    /// Returns a backend for this environment.
     pub fn new(environment: ServerEnvironment) -> Self {
         Self { environment, transformer: Arc::default(), journals: KnownJournals::default() }
     }
 
-    /// Releases caches after a time without calls.
+    /// Releases caches; called after a period without calls.
     pub fn rest(&self) {
         self.journals.release();
         if self.transformer.release() {
@@ -71,8 +71,8 @@ impl Local {
         }
     }
 
-    /// The working tree, if it may be read now. Asked anew each time: `init`, `trust` and `off`
-    /// may happen while the server lives.
+    /// Returns the working tree if it may be read. This is determined for each call, since `init`, `trust` and `off`
+    /// may be run while the server runs.
     fn tree(&self) -> Result<Tree, ToolError> {
         if self.environment.mode() == Mode::Off {
             return Err(match &self.environment.unknown_mode {
@@ -88,7 +88,7 @@ impl Local {
         })
     }
 
-    /// The working tree, if it may be written now. Its stores have the formats of this program then.
+    /// Returns the working tree if it may be written, after migrating its stores to the formats of this program.
     fn writable_tree(&self) -> Result<Tree, ToolError> {
         let tree = self.tree()?;
         match self.environment.mode() {
@@ -101,8 +101,8 @@ impl Local {
         }
     }
 
-    /// Returns whether notes may be written to the state of a tree: never beside private state that a later version of
-    /// the program has written.
+    /// Returns whether session files and receipts may be written for a tree. They must not be if a later version of the
+    /// program has written the project's private state.
     fn may_note(&self, tree: &Tree) -> bool {
         self.environment.mode() == Mode::Full
             && format_version::check_project(&self.environment.dirs, tree.project).is_ok()
@@ -113,7 +113,7 @@ impl Local {
         Recall::open(&self.environment.dirs, tree, Some(&self.journals))
     }
 
-    /// Opens the index of a tree for searches by words.
+    /// Opens the index of a tree for a search by words.
     fn recall_in(&self, tree: &Tree) -> Recall {
         let mut recall = self.indexed(tree);
         recall.shared = Some(Arc::clone(&self.transformer));
@@ -127,12 +127,12 @@ impl Local {
         self.environment.clock.now()
     }
 
-    /// Refuses a search with a filter that makes no sense.
+    /// Rejects a search whose filters are contradictory or invalid.
     fn check(&self, search: &Search) -> Result<(), ToolError> {
         search.problem(self.now()).map_or(Ok(()), |problem| Err(ToolError::Request(problem)))
     }
 
-    /// The times that words name, from the first moment to the first one after them.
+    /// Returns the period that `words` describe: its first moment, and the first moment after it.
     fn time(&self, name: &str, words: &str) -> Result<(Timestamp, Timestamp), ToolError> {
         let now = self.now();
         let exact = Timestamp::parse(words).filter(|_| words.contains(':'));
@@ -147,7 +147,7 @@ impl Local {
         }
     }
 
-    /// The last moment of the time that `as_of` names.
+    /// Returns the last moment of the period that `as_of` describes.
     fn as_of(&self, words: &str) -> Result<Timestamp, ToolError> {
         let (_, after) = self.time("as_of", words)?;
         Ok(Timestamp(after.0 - 1).min(self.now()))
@@ -167,7 +167,7 @@ impl Local {
         Ok(TimeSpan { since: since.map(|(from, _)| from), until })
     }
 
-    /// Returns a path as a member of the project would write it.
+    /// Returns a path relative to the root of the working tree, safe to print.
     fn shown(&self, path: &Path, tree: &Tree) -> String {
         render::clean(&path.strip_prefix(&tree.root).unwrap_or(path).to_string_lossy())
     }
@@ -201,7 +201,7 @@ fn with_remarks(text: String, is_empty: bool, rest: &Rest) -> String {
     parts.join("\n")
 }
 
-/// Returns a path below the root of the working tree relative to it, with `/`.
+/// Returns a path relative to the root of the working tree, with `/` as separator.
 fn relative(path: &str, tree: &Tree) -> String {
     let path = Path::new(path);
     let below = path

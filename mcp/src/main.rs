@@ -35,12 +35,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// A client may have closed stderr, so errors are ignored.
+/// Errors are ignored, since a client may have closed stderr.
 fn report(message: &str) {
     drop(writeln!(std::io::stderr(), "throughline-mcp: {message}"));
 }
 
-/// Prints a text instead of the protocol; fails if it cannot be written, for example to a full disk.
+/// Prints a text in place of running the protocol; fails if the text cannot be written, for example because the disk is
+/// full.
 fn print(text: &str) -> ExitCode {
     match writeln!(std::io::stdout(), "{text}") {
         Ok(()) => ExitCode::SUCCESS,
@@ -91,12 +92,12 @@ fn run() -> Result<(), String> {
         looking.abort();
         result
     });
-    // A blocked read of stdin must not keep the process alive.
+    // A blocked read of stdin must not keep the process running.
     runtime.shutdown_background();
     result
 }
 
-/// Starts the processor when finished turns wait, as long as the server lives.
+/// Starts the processor for unprocessed turns as long as the server runs.
 async fn look_for_work(environment: ServerEnvironment) {
     let mut starter = ProcessorStarter::new(None);
     loop {

@@ -1,5 +1,5 @@
 //! Parses ids in the printed forms that models copy: `[fix k3v9qa, replaced by 8h248h]`, `#k3v9qa`, `decision k3v9qa`,
-//! or alone.
+//! or only the id.
 
 use memory_store::Kind;
 use memory_store::id::SHORT_ID_CHARS;
@@ -11,8 +11,8 @@ pub fn id_of(text: &str) -> String {
     id.unwrap_or_else(|| text.trim().to_ascii_lowercase())
 }
 
-/// Returns the ids in a text: those in brackets after a kind; otherwise, between commas, each word that resembles an
-/// id, or the last word.
+/// Returns the ids in a text: those in brackets after a kind, if there are any. Otherwise, of each part between commas,
+/// the words that resemble an id, or else the last word.
 pub fn ids_of(text: &str) -> Vec<String> {
     let mut ids = bracketed(text);
     if ids.is_empty() {
@@ -27,7 +27,8 @@ pub fn ids_of(text: &str) -> Vec<String> {
     ids
 }
 
-/// Returns the ids that a query consists of, or with which lines of an answer begin; empty if it consists of words.
+/// Returns the ids in a query that consists of ids or of copied lines of an answer. Empty if the query consists of
+/// other words.
 pub fn ids_in(query: &str) -> Vec<String> {
     let bracketed = bracketed(query);
     if !bracketed.is_empty() {
@@ -35,14 +36,14 @@ pub fn ids_in(query: &str) -> Vec<String> {
     }
     let ids: Vec<String> =
         words(query).filter(|word| !is_kind(word)).map(str::to_ascii_lowercase).collect();
-    // Six-letter words without any clear id are words.
+    // Words of six letters count as ids only if at least one of them is clearly an id.
     match ids.iter().all(|id| is_shaped(id)) && ids.iter().any(|id| Recall::is_like_id(id)) {
         true => ids,
         false => Vec::new(),
     }
 }
 
-/// Returns whether a word has the length and letters of an id; it may still be a word of prose.
+/// Returns whether a word has the length and letters of an id. Words of prose may have them too.
 fn is_shaped(word: &str) -> bool {
     let is_letter = |c: u8| c.is_ascii_alphanumeric() && !b"ilou".contains(&c);
     Recall::is_like_id(word) || word.len() == SHORT_ID_CHARS && word.bytes().all(is_letter)

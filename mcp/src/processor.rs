@@ -1,5 +1,5 @@
-//! Requests to the processor, which has the models of the second space and the archive of sessions: vectors of queries
-//! in the second space, and the list of sessions.
+//! Requests to the processor, which can read the models of the second space and the archive: vectors of queries, lists
+//! of sessions, and turns.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -13,17 +13,17 @@ use memory_store::settings::Embedder;
 use memory_store::{ProjectId, Timestamp};
 use serde::Deserialize;
 
-/// Time for the program in addition to the model's.
+/// Time limit for the start of the program, in addition to the limit of the model.
 const START_MAX: Duration = Duration::from_secs(1);
 /// Maximum bytes of an answer: a vector of 8,192 numbers as text.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// Time limit for a list of sessions, or a turn.
+/// Time limit for a list of sessions or a turn.
 const LIST_MAX: Duration = Duration::from_secs(10);
 /// Maximum bytes of a list of sessions, or of a turn.
 const LIST_BYTES_MAX: u64 = 16 << 20;
 
-/// Client of the processor.
+/// A client of the processor.
 #[derive(Debug)]
 pub struct Program {
     path: Option<PathBuf>,
@@ -43,28 +43,28 @@ enum ProcessorAnswer {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PrintedSession {
-    /// Claude Code's id of it.
+    /// Claude Code's id of the session.
     pub session: String,
-    /// Author of its prompts if not a person: `agent` or `program`.
+    /// Author of the session's prompts if this is not a person: `agent` or `program`.
     pub speaker: String,
-    /// The time of its first record.
+    /// Time of the first record.
     pub first: Timestamp,
-    /// The time of its last record.
+    /// Time of the last record.
     pub last: Timestamp,
-    /// Its branch at its end.
+    /// Git branch at the end of the session.
     pub branch: String,
-    /// Its goal at its end.
+    /// Goal of the session at its end.
     pub goal: String,
     /// Completed steps.
     pub done: Vec<String>,
     /// Open steps.
     pub open: Vec<String>,
-    /// The files that it changed, relative to the root of their working tree.
+    /// Changed files, relative to the root of their working tree.
     pub files: Vec<String>,
 }
 
 impl PrintedSession {
-    /// Whether it changed a file, or one in a folder.
+    /// Whether the session changed `file`, or a file in a folder of this name.
     pub fn changed(&self, file: &str) -> bool {
         let file = file.trim_end_matches('/');
         self.files.iter().any(|path| {
@@ -75,15 +75,15 @@ impl PrintedSession {
     }
 }
 
-/// Asks the processor beside this program which sessions a project has; the latest come first.
+/// Requests the sessions of a project from the processor in the folder of this program, latest first.
 pub fn sessions(project: ProjectId) -> Result<Vec<PrintedSession>, String> {
     let program = Program::within(project, LIST_MAX);
     let given = program.ask("sessions", String::new(), LIST_BYTES_MAX)?;
     serde_json::from_slice(&given).map_err(|_| program.no_answer())
 }
 
-/// Requests the whole text of a turn from the processor installed beside this program; the index contains only its
-/// beginning. `None` if the archive contains no turn of this session that began at this time.
+/// Requests the whole text of a turn from the processor in the folder of this program; the index contains only its
+/// beginning. Returns `None` if the archive contains no turn of this session that began at this time.
 pub fn turn(project: ProjectId, session: &str, at: Timestamp) -> Result<Option<String>, String> {
     let program = Program::within(project, LIST_MAX);
     let given = program.ask("turn", format!("{session} {at}"), LIST_BYTES_MAX)?;
@@ -91,7 +91,7 @@ pub fn turn(project: ProjectId, session: &str, at: Timestamp) -> Result<Option<S
 }
 
 impl Program {
-    /// Creates a client of the processor installed beside this program, for a project.
+    /// Returns a client of the processor in the folder of this program, for a project.
     pub fn new(project: ProjectId, embedder: &Embedder) -> Self {
         Self::within(project, Duration::from_millis(u64::from(embedder.search_ms)) + START_MAX)
     }
@@ -115,7 +115,7 @@ impl Program {
         format!("{PROGRAM} gave no answer; run `throughline doctor`")
     }
 
-    /// Runs the program with a text on its standard input, and returns its output.
+    /// Runs the program with a text on its stdin, and returns its output.
     fn ask(&self, what: &str, text: String, bytes_max: u64) -> Result<Vec<u8>, String> {
         let mut child = self.start(what).map_err(|error| format!("{PROGRAM}: {error}"))?;
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
@@ -123,7 +123,7 @@ impl Program {
         };
         let (answered, answer) = mpsc::channel();
         std::thread::spawn(move || {
-            // If the program does not read its input, its answer contains the error.
+            // A write error is ignored: if the program does not read its input, its output contains the reason.
             let _ = stdin.write_all(text.as_bytes());
             drop(stdin);
             let mut given = Vec::new();
@@ -131,7 +131,7 @@ impl Program {
             let _ = answered.send(read.map(|_| given));
         });
         let given = answer.recv_timeout(self.most);
-        // It has finished, or exceeded its time.
+        // The program has ended or exceeded the time limit.
         let _ = child.kill();
         let _ = child.wait();
         match given {

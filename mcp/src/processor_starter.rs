@@ -1,5 +1,5 @@
-//! Starts the processor while the server runs: a session that stays open for hours contains turns that no hook
-//! processes before its end, and settings may change.
+//! Starts the processor while the server runs. In a session that stays open for hours, no hook starts the processor
+//! before the session ends, and settings may change.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use memory_store::recall::Recall;
 
 use crate::environment::ServerEnvironment;
 
-/// Interval of the check for unprocessed turns and new settings.
+/// Interval of the checks for unprocessed turns and changed settings.
 pub const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
 
-/// Checks for unprocessed turns and starts the processor for them.
+/// Starts the processor if there are unprocessed turns.
 #[derive(Debug)]
 pub struct ProcessorStarter {
     program: Option<PathBuf>,
-    /// Children that have not been reaped; checked at the next look.
+    /// Processes that were started and not yet reaped; each check reaps those that have ended.
     children: Vec<Child>,
 }
 
@@ -31,7 +31,8 @@ impl ProcessorStarter {
         Self { program: program.or_else(beside), children: Vec::new() }
     }
 
-    /// Starts the processor if finished turns or new settings are pending and no run is active. Returns whether it did.
+    /// Starts the processor if there are unprocessed turns or changed settings, and no run is active. Returns whether
+    /// the processor was started.
     pub fn look(&mut self, environment: &ServerEnvironment) -> io::Result<bool> {
         self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         let (Some(program), Some(tree)) = (&self.program, environment.tree()) else {
@@ -105,7 +106,7 @@ mod tests {
         fs::write(&tree.progress, serde_json::to_vec(&progress).unwrap()).unwrap();
         assert!(!starter.look(&environment).unwrap(), "nothing waits any more");
 
-        // An index that was published before the present settings file existed.
+        // The index was published before the current settings file was written.
         let (index, root) = (tree.index.clone(), &environment.folder);
         let content = Content {
             root,

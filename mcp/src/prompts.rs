@@ -1,4 +1,4 @@
-//! Prompts (slash commands in the client) and resources, which a user requests by name.
+//! The server's prompts (slash commands in the client) and resources, which users request by name.
 
 use crate::backend::{Page, RecallRequest, ToolError};
 use crate::local::Local;
@@ -7,28 +7,28 @@ use crate::request::LIMIT_DEFAULT;
 /// A prompt that the server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpPrompt {
-    /// Brief for a task in some files.
+    /// The brief for a task in some files.
     Brief,
-    /// Present and earlier decisions about a subject.
+    /// Current and earlier decisions about a subject.
     Decided,
-    /// Handoff of the last session.
+    /// The handoff of the last session.
     Handoff,
-    /// Memories to review one by one.
+    /// Memories that a person should review, one by one.
     Tidy,
 }
 
-/// Definition of a prompt for clients.
+/// The definition of a prompt, as clients receive it.
 pub struct PromptDefinition {
-    /// Its name.
+    /// Name of the prompt.
     pub name: &'static str,
-    /// Its description.
+    /// Description of the prompt.
     pub description: &'static str,
-    /// Name and description of its only argument, which is required.
+    /// Name and description of the only argument, which is required; `None` if the prompt has no argument.
     pub argument: Option<(&'static str, &'static str)>,
 }
 
 impl McpPrompt {
-    /// All of them.
+    /// All prompts.
     pub const ALL: [Self; 4] = [Self::Brief, Self::Decided, Self::Handoff, Self::Tidy];
 
     /// Returns the prompt with a name.
@@ -36,7 +36,7 @@ impl McpPrompt {
         Self::ALL.into_iter().find(|prompt| prompt.definition().name == name)
     }
 
-    /// Returns its definition.
+    /// Returns the definition of the prompt.
     pub const fn definition(self) -> PromptDefinition {
         let (name, description, argument) = match self {
             Self::Brief => (
@@ -60,7 +60,7 @@ impl McpPrompt {
     /// Returns the text of the prompt.
     ///
     /// # Errors
-    /// When nothing can be read, or its argument is missing.
+    /// Returns an error if the project may not be read, or if a required argument is missing.
     pub fn text(self, backend: &Local, argument: Option<&str>) -> Result<String, ToolError> {
         let argument = argument.map(str::trim).filter(|text| !text.is_empty());
         if let (Some((name, about)), None) = (self.definition().argument, argument) {
@@ -121,13 +121,13 @@ pub const RESOURCES: [(&str, &str, &str); 2] = [
     ("throughline://handoff", "handoff", "Handoff of the last session"),
 ];
 
-/// The template of the memories' resources.
+/// Template of the URIs of memories.
 pub const MEMORY_TEMPLATE: &str = "throughline://memory/{id}";
 
-/// Reads a resource; `None` if there is none with this URI.
+/// Reads a resource; `None` if there is no resource with this URI.
 ///
 /// # Errors
-/// When nothing can be read.
+/// Returns an error if the project may not be read.
 pub fn read(backend: &Local, uri: &str) -> Result<Option<String>, ToolError> {
     let Some(name) = uri.strip_prefix("throughline://") else { return Ok(None) };
     match name {
@@ -166,7 +166,7 @@ fn brief(backend: &Local, about: &str) -> Result<String, ToolError> {
     Ok(backend.recall(&request)?.text)
 }
 
-/// Returns whether a word is a file name: it contains a dot or a slash, or resembles `Makefile`.
+/// Returns whether a word is a file name: it contains a dot or a slash, or has the form of `Makefile`.
 fn is_file(word: &str) -> bool {
     let is_named_so = word.ends_with("file") && word.starts_with(char::is_uppercase);
     word.contains(['.', '/']) || is_named_so && word != "Profile"

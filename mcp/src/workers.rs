@@ -1,5 +1,5 @@
-//! A few threads that answer calls, with a bounded queue, so that neither many calls nor a slow one increase memory
-//! use or delay other clients.
+//! A few threads that answer calls, with a bounded queue. Many calls therefore do not increase memory use, and a slow
+//! call does not delay other clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,26 +9,25 @@ use tokio::sync::{Mutex, Semaphore};
 
 use crate::local::Local;
 
-/// Number of calls answered at the same time.
+/// Maximum number of calls that are answered at the same time.
 const WORKERS_MAX: usize = 4;
-/// Maximum threads that wait for files or answer calls: the workers, two for input and output, one for idle tasks, and
-/// spare ones.
+/// Maximum number of blocking threads: the workers, two for input and output, one for idle tasks, and spare ones.
 pub const THREADS_MAX: usize = WORKERS_MAX + 6;
 /// Maximum calls in the queue.
 const WAITING_MAX: usize = 1_024;
-/// Time without calls after which the backend drops its caches.
+/// Time without calls after which the backend releases its caches.
 pub const REST_AFTER: Duration = Duration::from_secs(5 * 60);
-/// Interval of the check for idle time.
+/// Interval of the checks for idle time.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// Threads that answer calls, and the number of waiting calls.
+/// The threads that answer calls, and the number of waiting calls.
 pub struct Workers {
     free: Semaphore,
     waiting: AtomicUsize,
     last: Mutex<Instant>,
 }
 
-/// A call that is counted until it is answered, or its client lets go of it.
+/// A call in the queue. It is counted until it is answered or its client cancels it.
 struct WaitingCall<'a>(&'a AtomicUsize);
 
 impl Drop for WaitingCall<'_> {
@@ -82,7 +81,7 @@ impl Workers {
         ran.map_err(Unanswered::Failed)
     }
 
-    /// Drops the backend's caches whenever there was no call for a while.
+    /// Releases the backend's caches after each period of `after` without calls.
     pub async fn rest_when_idle(&self, backend: Arc<Local>, after: Duration) {
         let mut rested = *self.last.lock().await;
         loop {
@@ -135,7 +134,7 @@ mod tests {
                     })
                 })
                 .collect();
-            // The last calls fill the queue before any call ends.
+            // The last calls fill the queue before any call has ended.
             tokio::task::yield_now().await;
             while workers.waiting.load(Ordering::Relaxed) < WAITING_MAX {
                 tokio::task::yield_now().await;

@@ -1,2 +1,2 @@
-//! The empty program with which `scripts/bench hooks` compares.
+//! The empty program, with which `scripts/bench hooks` compares the hooks.
 fn main() {}

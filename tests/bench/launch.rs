@@ -1,7 +1,7 @@
 //! Starts one program with a file as its stdin and prints its costs: `launch PROGRAM STDIN [ARG...]`.
 //!
-//! A small static program of its own, because Linux counts the starting process's memory into the peak of the started
-//! one. Prints wall nanoseconds, CPU microseconds, peak KiB, minor page faults and the exit status.
+//! Prints wall nanoseconds, CPU microseconds, peak KiB, minor page faults and the exit status. This is a separate small
+//! static program, because Linux counts the memory of the starting process into the peak of the started one.
 use std::ffi::{CString, c_char, c_int, c_long, c_void};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -38,13 +38,13 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The number of the call on this architecture.
+/// Number of the system call on this architecture.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 const SCHED_SETSCHEDULER: c_long = 144;
 #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
 const SCHED_SETSCHEDULER: c_long = 119;
 
-/// Priority above all normal processes.
+/// Priority above all processes with the default scheduling.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 static PRIORITY: c_int = 1;
 
@@ -67,7 +67,7 @@ fn main() -> std::io::Result<()> {
     let start;
     // SAFETY: all pointers are valid for the calls; `Opaque` is larger than the C structure.
     unsafe {
-        // Real-time scheduling if permitted, otherwise the default. The system call is made directly: the function of
+        // Real-time scheduling is used if it is permitted. The system call is made directly, because the function of
         // this name in musl does nothing.
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
         syscall(SCHED_SETSCHEDULER, 0, 1, &raw const PRIORITY);

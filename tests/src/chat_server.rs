@@ -1,5 +1,5 @@
-//! A stand-in for a slow language model: OpenAI's chat interface on loopback. For each part of a session it returns one
-//! memory that quotes the first statement of the user, and it returns no relations.
+//! A stand-in for a slow language model: a local server with OpenAI's chat interface. For each part of a session it
+//! returns one memory that quotes the first statement of the user. For questions about relations it returns none.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -16,36 +16,36 @@ use crate::messages_api::{read_request, write_json};
 /// Name of the model.
 pub const MODEL: &str = "slow";
 
-/// Reported number of tokens for a request and its answer.
+/// Reported numbers of tokens for each request and answer.
 pub const TOKENS: (u64, u64) = (1_000, 50);
 
-/// Behaviour of the model.
+/// The behaviour of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {
     /// One memory for each part of a session.
     Notes,
-    /// The same memory in other words.
+    /// The same memory, but in other words.
     OtherWords,
     /// A memory for each sentence that gives a rule, a decision or a reason.
     Sentences,
     /// No memory.
     Nothing,
-    /// No JSON.
+    /// Text that is not JSON.
     Garbage,
 }
 
-/// A received question.
+/// A question that the server received.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// First words of the user in the part of the session; empty for other questions.
+    /// First words of the user in this part of the session; empty for other questions.
     pub said: String,
     /// Time of arrival.
     pub at: Instant,
-    /// True if the answer was written.
+    /// Whether the answer was written.
     pub is_answered: bool,
 }
 
-/// A running stand-in; it ends with the program.
+/// A running stand-in. It ends together with the program.
 pub struct ChatServer {
     address: String,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -53,8 +53,8 @@ pub struct ChatServer {
 }
 
 impl ChatServer {
-    /// Starts a stand-in that takes this time for an answer about a session; questions about notes are answered at once
-    /// if `notes_too` is false.
+    /// Starts a stand-in that takes the time `takes` for an answer about a session. Questions about notes take the same
+    /// time if `notes_too` is true; otherwise they are answered immediately.
     pub fn start(takes: Duration, notes_too: bool) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}", listener.local_addr()?);
@@ -64,14 +64,14 @@ impl ChatServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (asked, answers) = (Arc::clone(&shared), Arc::clone(&behaviour));
-                // A killed client ends its connection early.
+                // Errors are ignored, since a killed client closes its connection early.
                 thread::spawn(move || drop(serve(&stream, (&asked, &answers), takes, notes_too)));
             }
         });
         Ok(Self { address, asked, answers })
     }
 
-    /// Starts a stand-in with [`Answers::Sentences`], and sets it as the model in a user's settings.
+    /// Starts a stand-in with [`Answers::Sentences`], and configures it as the model in the settings of a home.
     pub fn reads_for(home: &Path) -> io::Result<Self> {
         let server = Self::start(Duration::ZERO, true)?;
         server.answers(Answers::Sentences);
@@ -90,12 +90,12 @@ impl ChatServer {
         *lock(&self.answers) = answers;
     }
 
-    /// Returns the address on which it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Returns the questions so far about parts of sessions, in order.
+    /// Returns the questions so far about parts of sessions, in the order of their arrival.
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.asked).iter().filter(|asked| !asked.said.is_empty()).cloned().collect()
     }
@@ -139,24 +139,24 @@ fn serve(
     Ok(())
 }
 
-/// Mark before the part of a session in a question.
+/// Mark that precedes the part of the session in a question.
 const SESSION: &str = "<session>";
 
-/// Returns the user's first words in a question's part of the session.
+/// Returns the first words of the user in the session part of a question.
 fn first_user_text(question: &str) -> String {
     let part = question.split_once(SESSION).map_or("", |(_, part)| part);
     let said = part.lines().find_map(|line| line.strip_prefix("[user] "));
     said.unwrap_or_default().trim().to_owned()
 }
 
-/// Words of sentences that give a rule, a decision or a reason.
+/// Words by which a sentence is recognised as a rule, a decision or a reason.
 const TELLING: [&str; 8] =
     ["From now on", "ever ", "lways ", "Decision", "Gotcha", "because", "so that", CURES];
 
-/// Word of a sentence that gives the cure of an error.
+/// Word by which a sentence is recognised as the cure of an error.
 const CURES: &str = "cured";
 
-/// Returns a memory for each sentence with one of the words of [`TELLING`] in a question's part of the session.
+/// Returns a memory for each sentence in the session part of a question that contains a word of [`TELLING`].
 fn sentences(question: &str) -> Vec<Value> {
     let part = question.split_once(SESSION).map_or("", |(_, part)| part);
     let mut is_user = false;

@@ -1,4 +1,4 @@
-//! Checks of a journey: one line for each, and the outcome at the end.
+//! The checks of a journey, printed as one line each, with the result at the end.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// Maximum length of a detail that is printed with a failed check, in characters.
 const DETAIL_CHARS_MAX: usize = 4000;
 
-/// Collector of checks; a failed one does not end the journey, so that one run shows all of them.
+/// Collects checks. A failed check does not end the journey, so that one run shows all failures.
 #[derive(Debug, Default)]
 pub struct Checks {
     passed: usize,
@@ -20,7 +20,7 @@ impl Checks {
         println!("\n{name}");
     }
 
-    /// Records whether `what` is true; `detail` is printed if it is not.
+    /// Records whether `holds` is true; `detail` is printed if it is not.
     #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
     pub fn check(&mut self, what: &str, holds: bool, detail: impl Display) {
         if holds {
@@ -38,7 +38,7 @@ impl Checks {
         self.check(what, text.contains(wanted), format!("`{wanted}` is not in:\n{text}"));
     }
 
-    /// Prints the outcome.
+    /// Prints the result of all checks.
     #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
     pub fn finish(self) -> ExitCode {
         println!("\n{} checks passed, {} failed", self.passed, self.failed.len());

@@ -1,4 +1,4 @@
-//! The real Claude Code client, run without a terminal against [`crate::messages_api`].
+//! The real Claude Code client, run without a terminal, with [`crate::messages_api`] as its model.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,13 +15,13 @@ use crate::environment::TestEnvironment;
 use crate::ledger_project::toolchain_dir;
 use crate::messages_api::MessagesApi;
 
-/// Variable with the client's program; `scripts/e2e-claude-code` sets it.
+/// Variable with the path of the client's program; `scripts/e2e-claude-code` sets it.
 pub const PROGRAM_VARIABLE: &str = "THROUGHLINE_TEST_CLAUDE";
 
 /// Maximum duration of a session, in seconds.
 const SESSION_S: u64 = 120;
 
-/// Tools that the scripted model may use without permission prompts.
+/// Tools that the scripted model may use without asking for permission.
 const ALLOWED_TOOLS: &str = "Bash,Read,Edit,Write,Agent,Task,ToolSearch,mcp__throughline,mcp__plugin_throughline_throughline";
 
 /// A client in a sealed environment.
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub messages: Vec<Value>,
 }
 
-/// Beginning of a session.
+/// How a session begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Begin<'a> {
     /// As a new session with this id.
@@ -55,7 +55,7 @@ pub enum Begin<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Creates a client that uses `api`. The program is named by [`PROGRAM_VARIABLE`].
+    /// Creates a client that uses `api`. [`PROGRAM_VARIABLE`] names its program.
     pub fn new(environment: &'a TestEnvironment, api: &'a MessagesApi) -> io::Result<Self> {
         let program = std::env::var_os(PROGRAM_VARIABLE).ok_or_else(|| {
             io::Error::other(format!(
@@ -72,13 +72,13 @@ impl<'a> Client<'a> {
         self
     }
 
-    /// Runs sessions as the desktop app does, in which a person types the prompts.
+    /// Runs sessions as the desktop app does; in these, prompts count as typed by a person.
     pub fn in_the_desktop_app(mut self) -> Self {
         self.entrypoint = Some("claude-desktop");
         self
     }
 
-    /// Searches for programs in these folders, instead of those of the system and of the Rust toolchain.
+    /// Sets the folders in which programs are searched, in place of those of the system and of the Rust toolchain.
     pub fn with_path(mut self, path: String) -> Self {
         self.path = path;
         self
@@ -103,7 +103,7 @@ impl<'a> Client<'a> {
         Ok(turn)
     }
 
-    /// Opens a session that takes prompts until it is closed or killed.
+    /// Opens a session, which accepts prompts until it is closed or killed.
     pub fn open(&self, root: &Path, begin: Begin) -> io::Result<OpenSession> {
         let mut command = self.command(root);
         command.args(["--print", "--verbose"]);
@@ -131,9 +131,9 @@ impl<'a> Client<'a> {
             .env("DISABLE_AUTOUPDATER", "1")
             .env("PATH", self.path.clone())
             .env("SHELL", "/bin/bash")
-            // Processes started by the client are recognised as those of a real client.
+            // The variable is removed, so that processes below the client are recognised as in real use.
             .env_remove(testutils::PROC_VARIABLE)
-            // Real users are not in CI, where the default is to recall only.
+            // The mode is set, because the default in CI is to recall only, which does not apply to real users.
             .env("THROUGHLINE", "full");
         if let Some(entrypoint) = self.entrypoint {
             command.env("CLAUDE_CODE_ENTRYPOINT", entrypoint);
@@ -142,7 +142,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// A session that is still open: the client waits for the next prompt.
+/// An open session; the client waits for the next prompt.
 pub struct OpenSession {
     child: Child,
     lines: mpsc::Receiver<Value>,
@@ -150,7 +150,7 @@ pub struct OpenSession {
 
 impl OpenSession {
     fn start(mut command: Command) -> io::Result<Self> {
-        // A separate process group, so that a kill includes the client's children.
+        // The separate process group includes the client's children, so that a kill reaches them.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -168,7 +168,7 @@ impl OpenSession {
         self.wait_for_result()
     }
 
-    /// Waits for the end of the model's next turn.
+    /// Waits until the model's next turn ends.
     pub fn wait_for_result(&mut self) -> io::Result<Outcome> {
         let end = Instant::now() + Duration::from_secs(SESSION_S);
         let mut messages = Vec::new();
@@ -185,7 +185,7 @@ impl OpenSession {
         }
     }
 
-    /// Ends the session as a leaving user does.
+    /// Ends the session, as a user who leaves the client does.
     pub fn close(mut self) -> io::Result<()> {
         drop(self.child.stdin.take());
         let end = Instant::now() + Duration::from_secs(SESSION_S);
@@ -202,10 +202,10 @@ impl OpenSession {
         Err(io::Error::other("the client did not end after its input had ended"))
     }
 
-    /// Kills the client and its child processes, as a power cut does.
+    /// Kills the client and its child processes, as in a power failure.
     pub fn kill(mut self) -> io::Result<()> {
         let group = i32::try_from(self.child.id()).map_err(io::Error::other)?;
-        // SAFETY: kill(2) takes two integers; the group is that of our own child, which was not waited for yet, so that
+        // SAFETY: kill(2) has only integer arguments. The group is that of a child for which no call has waited yet, so
         // its id is not reused.
         unsafe { libc::kill(-group, libc::SIGKILL) };
         self.child.wait().map(drop)

@@ -1,21 +1,21 @@
-//! The command lines in documents: found in code blocks and in backticks, and split into words as a shell does.
+//! Command lines in documents. They are found in code blocks and in backticks, and split into words as a shell does.
 
-/// Start of our command lines: the program, and the folder of scripts.
+/// Beginnings of the command lines that are searched: the program, and the folder of scripts.
 const PROGRAM: &str = "throughline";
 const SCRIPTS: &str = "scripts/";
-/// The script that is run without the repository.
+/// The script that users run without the repository.
 const INSTALLER: &str = "scripts/get";
 
-/// One command line of ours.
+/// One command line of Throughline or its scripts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CommandLine {
     /// The program: `throughline` or a path such as `scripts/try`.
     pub program: String,
-    /// Its arguments, without quotes, and the first of alternatives.
+    /// Arguments of the command without quotes; of alternatives, only the first.
     pub arguments: Vec<String>,
 }
 
-/// Returns the command lines of a page.
+/// Returns the command lines on a page.
 pub fn command_lines(page: &str) -> Vec<CommandLine> {
     let mut found = Vec::new();
     let mut prose = String::new();
@@ -30,13 +30,14 @@ pub fn command_lines(page: &str) -> Vec<CommandLine> {
             prose.push('\n');
         }
     }
-    // A command may be broken at the end of a line.
+    // In prose, a command may continue on the next line.
     let quoted = prose.split('`').skip(1).step_by(2);
     found.extend(quoted.flat_map(|code| commands(&code.replace('\n', " "))));
     found
 }
 
-/// Splits a line of a code block at two spaces outside of quotes, which separate commands and remarks in columns.
+/// Splits a line of a code block at two spaces that are not in quotes. They separate the columns of commands and
+/// remarks.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quote = None;
@@ -58,7 +59,7 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// Returns our commands in a line such as `cd my-project && throughline init  # sets it up`.
+/// Returns the commands in a line such as `cd my-project && throughline init  # sets it up`.
 fn commands(line: &str) -> Vec<CommandLine> {
     let mut commands = Vec::new();
     let mut current: Vec<String> = Vec::new();
@@ -71,12 +72,12 @@ fn commands(line: &str) -> Vec<CommandLine> {
     commands
 }
 
-/// Returns a command if it is one of ours.
+/// Returns the command line if its program is Throughline or one of its scripts.
 fn ours(words: &[String]) -> Option<CommandLine> {
-    // Variables may be set before the program.
+    // Assignments of variables may precede the program.
     let begin = words.iter().position(|word| !is_assignment(word))?;
     let (program, arguments) = match &words[begin..] {
-        // The installer is downloaded, and run by a shell.
+        // The installer is downloaded and run by a shell.
         [shell, script, arguments @ ..] if shell == "sh" && is_installer(script) => {
             (INSTALLER, arguments)
         }
@@ -94,13 +95,13 @@ fn is_installer(script: &str) -> bool {
     script.rsplit('/').next() == INSTALLER.rsplit('/').next()
 }
 
-/// Returns whether a word sets a variable for the command after it.
+/// Returns whether a word assigns a variable for the command that follows.
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name).unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }
 
-/// Returns an argument as typed: the first of alternatives, and optional parts included.
+/// Returns an argument without the notation of the page: the first of alternatives, with optional parts included.
 fn argument(word: &str) -> Option<String> {
     let word = word.trim_matches(['[', ']', '(', ')']).trim_end_matches("...");
     let first = word.split('|').next().unwrap_or_default();
@@ -112,7 +113,7 @@ enum Word {
     Operator,
 }
 
-/// Splits a line into words at spaces outside of quotes, up to a remark.
+/// Splits a line into words at spaces that are not in quotes, up to a remark.
 fn words(line: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

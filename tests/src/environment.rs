@@ -1,4 +1,4 @@
-//! A sealed environment: its own home, no variables of the caller, and binaries of this build.
+//! A sealed environment with its own home, without variables of the caller, and with the programs of this build.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testutils::SYSTEM_PATH;
 
-/// Variable with the folder of the binaries under test, instead of those of this build.
+/// Variable with the folder of the programs to test, in place of those of this build.
 const BIN_DIR_VARIABLE: &str = "THROUGHLINE_TEST_BIN_DIR";
 
-/// Variable that keeps the temporary folders for inspection, with any value.
+/// Variable that, with any value, keeps the temporary folders for inspection.
 const KEEP_VARIABLE: &str = "THROUGHLINE_TEST_KEEP";
 
-/// Longest wait for background work to end, in seconds: twice the time that a run in the background may embed for.
+/// Longest wait for the end of background work, in seconds: twice the time limit for embedding in the background.
 const QUIET_S: u64 = 120;
 
-/// A separate home below a temporary folder that is removed at the end.
+/// A home in a temporary folder, which is removed at the end.
 pub struct TestEnvironment {
     folder: TempDir,
     bin_dir: PathBuf,
@@ -38,19 +38,19 @@ impl TestEnvironment {
         Ok(environment)
     }
 
-    /// Stops the clock of our binaries at `now`, in RFC 3339.
+    /// Sets the clock of the programs to the fixed time `now`, in RFC 3339.
     pub fn at(mut self, now: &str) -> Self {
         self.now = Some(now.to_owned());
         self
     }
 
-    /// Moves Claude Code's folder away from `~/.claude`, as `CLAUDE_CONFIG_DIR` does.
+    /// Uses a folder other than `~/.claude` for Claude Code, by `CLAUDE_CONFIG_DIR`.
     pub fn with_config_dir(mut self) -> Self {
         self.config_dir = Some(self.path().join("claude-config"));
         self
     }
 
-    /// Reads Claude Code's folder of another home; of our programs, only `init` writes there.
+    /// Reads Claude Code's folder of another home. Of Throughline's programs, only `init` would write there.
     pub fn reading_claude_dir(mut self, folder: PathBuf) -> Self {
         self.config_dir = Some(folder);
         self
@@ -72,17 +72,17 @@ impl TestEnvironment {
         self.config_dir.clone().unwrap_or_else(|| self.home().join(".claude"))
     }
 
-    /// Returns the private, permanent folder of our binaries.
+    /// Returns the folder of Throughline's permanent data.
     pub fn data_dir(&self) -> PathBuf {
         self.home().join(".local/share/throughline")
     }
 
-    /// Returns the disposable folder of our binaries.
+    /// Returns the folder of Throughline's disposable state.
     pub fn state_dir(&self) -> PathBuf {
         self.home().join(".local/state/throughline")
     }
 
-    /// Returns the path of one of our binaries.
+    /// Returns the path of a program.
     pub fn binary(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)
     }
@@ -105,14 +105,15 @@ impl TestEnvironment {
         self.git(&root, &["init", "--quiet", "--initial-branch=main"])?;
         fs::write(root.join("README.md"), format!("# {name}\n"))?;
         self.git(&root, &["add", "."])?;
-        // Earlier than all sessions: sessions before the first commit are not attributed to the repository.
+        // The commit is earlier than all sessions, since sessions before the first commit are not attributed to the
+        // repository.
         let mut commit = self.git_command(&root, &["commit", "--quiet", "--message", "Begin"]);
         let long_ago = "2026-01-02T03:04:05Z";
         printed(commit.env("GIT_AUTHOR_DATE", long_ago).env("GIT_COMMITTER_DATE", long_ago))?;
         Ok(root)
     }
 
-    /// Runs git with an identity of its own and returns its output.
+    /// Runs git with a fixed identity and returns its output.
     pub fn git(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
         printed(&mut self.git_command(root, arguments))
     }
@@ -127,7 +128,7 @@ impl TestEnvironment {
         command
     }
 
-    /// Returns a command without the caller's environment.
+    /// Returns a command that does not inherit the caller's environment.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = testutils::sealed(program, &self.home());
         command
@@ -146,11 +147,11 @@ impl TestEnvironment {
     /// Runs `throughline` and returns its output; an error contains the command and its message.
     pub fn throughline(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
         let mut command = self.command(self.binary("throughline"));
-        // Set explicitly, because the default in CI is to recall only.
+        // The mode is set, because the default in CI is to recall only.
         printed(command.current_dir(root).env("THROUGHLINE", "full").args(arguments))
     }
 
-    /// Runs one of the hooks with these bytes on its standard input and these variables.
+    /// Runs a hook with these bytes on its stdin and these variables.
     pub fn hook_with(
         &self,
         name: &str,
@@ -166,7 +167,7 @@ impl TestEnvironment {
             .stderr(Stdio::piped())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A hook may stop reading early.
+            // A write error is ignored, since a hook may stop reading early.
             drop(stdin.write_all(payload));
         }
         child.wait_with_output()
@@ -177,7 +178,7 @@ impl TestEnvironment {
         processes_below(&self.path())
     }
 
-    /// Waits until no process of this environment is left; returns the remaining ones.
+    /// Waits until no process of this environment runs; returns the processes that still run at the time limit.
     pub fn wait_until_quiet(&self) -> Vec<String> {
         let end = Instant::now() + Duration::from_secs(QUIET_S);
         loop {
@@ -190,7 +191,7 @@ impl TestEnvironment {
     }
 }
 
-/// Runs a command that should succeed and returns its output.
+/// Runs a command, which must succeed, and returns its output.
 pub fn printed(command: &mut Command) -> io::Result<String> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
@@ -204,7 +205,7 @@ pub fn printed(command: &mut Command) -> io::Result<String> {
     )))
 }
 
-/// Returns the folder with the binaries of this build: cargo puts test programs into `deps` below it.
+/// Returns the folder with the programs of this build. Cargo puts test programs into the folder `deps` below it.
 fn bin_dir() -> io::Result<PathBuf> {
     if let Some(folder) = std::env::var_os(BIN_DIR_VARIABLE) {
         return fs::canonicalize(folder);
@@ -215,8 +216,8 @@ fn bin_dir() -> io::Result<PathBuf> {
     Ok(folder.ok_or(io::ErrorKind::NotFound)?.to_owned())
 }
 
-/// Returns our processes. Their environment contains our home, which distinguishes them from other programs, and from
-/// journeys that run at the same time.
+/// Returns the running processes whose environment contains the home of this test. The home distinguishes them from
+/// other programs, and from journeys that run at the same time.
 fn processes_below(folder: &Path) -> Vec<String> {
     let home = format!("HOME={}", folder.join("home").display());
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -227,7 +228,7 @@ fn processes_below(folder: &Path) -> Vec<String> {
     ours.filter_map(|entry| {
         let words = fs::read(entry.path().join("cmdline")).ok()?;
         let words = String::from_utf8_lossy(&words).replace('\0', " ");
-        // A process that has ended but was not waited for has no command line.
+        // A process that has ended but was not reaped has no command line.
         (!words.is_empty()).then(|| format!("{} {words}", entry.file_name().to_string_lossy()))
     })
     .collect()

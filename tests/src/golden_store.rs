@@ -1,5 +1,6 @@
-//! A home with stores of every kind of memory, as written by the programs under test. The homes of released versions
-//! are stored in `tests/fixtures/stores`; `testutils::golden` copies one into a temporary folder.
+//! Creates a home with stores that contain every kind of memory, written by the programs under test. The homes that
+//! released versions wrote are in `tests/fixtures/stores`; `testutils::golden` copies one of them into a temporary
+//! folder.
 
 use std::fs;
 use std::io;
@@ -12,27 +13,27 @@ use crate::hook_run::Moment;
 use crate::metadata;
 use crate::sample_project::{self, copy, memories_dir};
 
-/// Name of the project that keeps its memories privately, without git.
+/// Name of the project without git, whose memories are private.
 const DIARY: &str = "diary";
 
 /// Name of the project that commits its memories.
 const TIDELOG: &str = "tidelog";
 
-/// Settings of the user, with comments that an upgrade keeps.
+/// Settings of the user, with comments that a migration must keep.
 const SETTINGS: &str = "# Settings of this machine.\n\nstart_tokens = 700 # enough\n\n[half_life_days]\n# Fixes stay useful.\nfix = 400\n";
 
-/// A memory that a person wrote in an editor, with an additional key and comments.
+/// A memory that a person wrote with an editor, with an unknown key and comments.
 const BY_HAND: &str = "---\nid: 01m7w000000000000000000h4d\nkind: fact # checked twice\nticket: TIDE-7\ntags: [tables]\n---\n\n# Tide tables are printed in January\n\nThe printer needs them by the tenth.\n";
 
-/// Names of files that a fixture omits: locks, and files that a sync derives from the archive.
+/// Names of files that are not copied into a fixture: locks, and files that a sync derives from the archive.
 const LEFT_OUT: [&str; 5] = ["store.lock", "sync.lock", "writer.lock", "mined", ".git"];
 
-/// Folder of the fixture of a version.
+/// Returns the folder of the fixture of a version.
 pub fn folder(version: &str) -> PathBuf {
     metadata::root().join("tests/fixtures/stores").join(version)
 }
 
-/// Writes the fixture of a version with the programs under test.
+/// Writes the fixture of a version, using the programs under test.
 pub fn write(version: &str) -> io::Result<()> {
     let environment = TestEnvironment::new()?.at(sample_project::NOW);
     let golden = Golden { environment: &environment };
@@ -59,7 +60,7 @@ impl Golden<'_> {
         id.map(str::to_owned).ok_or_else(|| io::Error::other(format!("no id: {printed}")))
     }
 
-    /// Runs git at a fixed time, so that the same content yields the same commits.
+    /// Runs git at a fixed time, so that the same content results in the same commits.
     fn git(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
         self.environment.git(root, arguments)
     }
@@ -91,14 +92,16 @@ impl Golden<'_> {
             fs::remove_file(path)?;
         }
         self.run(&root, &["init", "--yes", "--no-sync"])?;
-        // Learned memories, some of them pending as prose of the rules; one pending memory is accepted, one rejected.
+        // The sync learns memories, some of which are pending because the rules made them from prose. One pending
+        // memory is accepted, and one is rejected.
         self.run(&root, &["sync"])?;
         let waiting = self.waiting(&root)?;
         if let [accepted, rejected, ..] = waiting.as_slice() {
             self.run(&root, &["review", "--accept", accepted])?;
             self.run(&root, &["review", "--reject", rejected])?;
         }
-        // By hand: a fact, a pin, a superseded one, one of the user's, an archived one.
+        // Memories added by the user: a fact, a pinned memory, a superseded one, one for all projects, and an archived
+        // one.
         self.add(&root, &["The staging gauge is number 31", "--kind", "fact", "--tag", "gauge"])?;
         self.add(
             &root,
@@ -114,7 +117,7 @@ impl Golden<'_> {
         self.run(&root, &["forget", &aside])?;
         fs::write(memories_dir(&root).join("tide-tables.md"), BY_HAND)?;
         self.commit(&root, "Keep memories")?;
-        // Deleted, edited in an editor, edited by the program.
+        // Learned memories that are deleted, edited with an editor, and edited by the program.
         let files = self.files(&root, "extractor: rules")?;
         let [deleted, edited, by_program, ..] = files.as_slice() else {
             return Err(io::Error::other(format!("too few learned memories: {files:?}")));
@@ -126,13 +129,13 @@ impl Golden<'_> {
         self.run(&root, &["edit", &id, "--body", "Agreed again in November."])?;
         self.run(&root, &["sync"])?;
         self.commit(&root, "Correct memories")?;
-        // From here on all new memories are pending.
+        // From here on, all new memories are pending.
         self.run(&root, &["config", "set", "promote", "review"])?;
         waits.write(&self.environment.claude_dir(), &root)?;
         last.write(&self.environment.claude_dir(), &root)?;
         self.run(&root, &["sync"])?;
         self.edit_waiting()?;
-        // Uncommitted.
+        // This memory is not committed.
         self.add(&root, &["The mail server is called petrel", "--kind", "fact"])?;
         self.run(&root, &["share", "on"])?;
         for moment in
@@ -144,7 +147,7 @@ impl Golden<'_> {
         Ok(())
     }
 
-    /// Writes a project without a repository, whose memories are in the data directory.
+    /// Writes a project without a repository, whose memories are in the data folder.
     fn private(&self) -> io::Result<()> {
         let root = self.environment.folder(DIARY)?;
         let mut stories = sample_project::stories()?;
@@ -171,7 +174,7 @@ impl Golden<'_> {
         Ok(waits.filter_map(|memory| memory["id"].as_str().map(str::to_owned)).collect())
     }
 
-    /// Returns the memory files that contain a text, by name.
+    /// Returns the memory files that contain a text, sorted by name.
     fn files(&self, root: &Path, text: &str) -> io::Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(memories_dir(root))? {
@@ -184,7 +187,7 @@ impl Golden<'_> {
         Ok(files)
     }
 
-    /// Adds a comment and a sentence to the first pending memory, as a person does in an editor.
+    /// Adds a comment and a sentence to the first pending memory, as a person does with an editor.
     fn edit_waiting(&self) -> io::Result<()> {
         let projects = self.environment.data_dir().join("projects");
         let mut drafts = Vec::new();
@@ -201,7 +204,7 @@ impl Golden<'_> {
         fs::write(draft, format!("{text}\nAsk the harbour master first.\n"))
     }
 
-    /// Copies the home and the projects into the fixture's folder.
+    /// Copies the home and the projects into the folder of the fixture.
     fn keep(&self, folder: &Path) -> io::Result<()> {
         if folder.exists() {
             fs::remove_dir_all(folder)?;
@@ -212,7 +215,8 @@ impl Golden<'_> {
         let bundle = bundle.display().to_string();
         self.git(&root.join(TIDELOG), &["bundle", "create", "--quiet", &bundle, "main"])?;
         leave_out(folder)?;
-        // Claude Code deletes transcripts after a month; the archive contains the kept parts.
+        // Claude Code deletes transcripts after a month, so the fixture does not contain them; the archive contains
+        // their records.
         fs::remove_dir_all(folder.join("home/.claude/projects"))?;
         let programs = self.environment.binary("");
         let places = format!("{}\n{}\n", root.display(), programs.display());

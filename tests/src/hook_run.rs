@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::environment::TestEnvironment;
 use crate::story::transcript_path;
 
-/// A moment at which Claude Code runs a hook.
+/// An event for which Claude Code runs a hook.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// The event.
+    /// Name of the event.
     pub event: &'static str,
-    /// The fields that this event adds to the common ones.
+    /// Fields of the payload that only this event has.
     pub fields: Value,
 }
 
@@ -82,7 +82,7 @@ impl Moment {
         }
     }
 
-    /// Returns the payload for a session in `root`.
+    /// Returns the payload of the event for a session in `root`.
     pub fn payload(&self, environment: &TestEnvironment, root: &Path, session: &str) -> Value {
         let mut payload = json!({
             "session_id": session,
@@ -95,7 +95,7 @@ impl Moment {
         payload
     }
 
-    /// Runs the hook with permission to write.
+    /// Runs the hook in the mode `full`, in which it may write.
     pub fn run(
         &self,
         environment: &TestEnvironment,
@@ -118,7 +118,7 @@ impl Moment {
 pub struct HookRun {
     /// Exit status and output.
     pub output: Output,
-    /// Duration, including the start of the process.
+    /// Duration of the run, including the start of the process.
     pub took: Duration,
 }
 
@@ -129,7 +129,7 @@ impl HookRun {
         printed["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Returns the line for the user; empty if there is none.
+    /// Returns the notice for the user; empty if there is none.
     pub fn notice(&self) -> String {
         let printed: Value = serde_json::from_slice(&self.output.stdout).unwrap_or_default();
         printed["systemMessage"].as_str().unwrap_or_default().to_owned()

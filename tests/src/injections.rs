@@ -1,30 +1,29 @@
-//! Injections of our hooks, as received in a request to the model.
+//! Finds Throughline's injections in the requests that a model receives.
 
 use crate::messages_api::Request;
 
-/// Start of an injection; attributes may follow before the `>`.
+/// Beginning of an injection; attributes may follow before the `>`.
 const BEGIN: &str = "<throughline-memory";
 const END: &str = "</throughline-memory>";
 
-/// Text of Claude Code between the name of the event and the text of a hook.
+/// Text that Claude Code inserts between the name of the event and the text of a hook.
 const PREFIX: &str = " hook additional context: ";
 
 /// An injection in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// The event, such as `SessionStart` or `PostToolUse:Read`; empty if the client does not name
-    /// it.
+    /// Name of the event, such as `SessionStart` or `PostToolUse:Read`; empty if the client does not name it.
     pub event: String,
-    /// The text inside our wrapper.
+    /// The text between the tags.
     pub text: String,
 }
 
-/// Returns our texts in the order of the conversation.
+/// Returns the injections in a request, in the order of the conversation.
 pub fn injections(request: &Request) -> Vec<Injection> {
     request.texts().iter().flat_map(|text| injections_in(text)).collect()
 }
 
-/// Returns our texts of one event, joined.
+/// Returns the joined texts of the injections of one event.
 pub fn injected(request: &Request, event: &str) -> String {
     let ours = injections(request).into_iter().filter(|injection| injection.event == event);
     ours.map(|injection| injection.text).collect::<Vec<_>>().join("\n")
@@ -42,7 +41,7 @@ fn injections_in(text: &str) -> Vec<Injection> {
     found
 }
 
-/// Returns the event named on the line on which our text begins.
+/// Returns the event that is named on the line where an injection begins.
 fn event_before(before: &str) -> String {
     let event = before.rsplit_once(PREFIX).filter(|(_, gap)| gap.trim().is_empty());
     let event = event.and_then(|(event, _)| event.rsplit(['\n', ' ', '>']).next());

@@ -1,5 +1,5 @@
-//! A small project to work on, and the scripted actions of a model in it: an error, its fix, a standing wish and a
-//! decision. Its commands are really executed; they need only a Rust toolchain.
+//! A small project, and the scripted actions of a model in it: an error, its fix, a standing wish and a decision. The
+//! commands are really executed; they require only a Rust toolchain.
 
 use std::fs;
 use std::io;
@@ -19,30 +19,30 @@ pub const TASK_AND_WISH: &str = "Add a function total_cents to src/lib.rs that a
      of an invoice, with a test. From now on never use f64 for money in this project, always \
      integer cents.";
 
-/// Text that must be recalled from [`TOLD_WISH`], and is no wish in [`TASK_AND_WISH`] if a program is the speaker.
+/// Text that must be recalled from [`TOLD_WISH`]. In [`TASK_AND_WISH`] it is not a wish if the speaker is a program.
 pub const WISH: &str = "never use f64 for money";
 
 /// The wish as a person states it.
 pub const TOLD_WISH: &str = "Never use f64 for money in this project, always integer cents";
 
-/// The second prompt, answered by a decision.
+/// The second prompt. The model answers it with a decision.
 pub const QUESTION: &str =
     "Should quantities stay u32 or become i64 like the prices? Please decide and say why.";
 
-/// Decision that must be recalled from the answer to [`QUESTION`].
+/// Text of the decision that must be recalled from the answer to [`QUESTION`].
 pub const DECISION: &str = "quantities stay u32";
 
 /// The third prompt: work on another file, with a decision about it.
 pub const EXPORT_TASK: &str = "Add src/export.rs, which writes an invoice as CSV. Choose the field \
      separator yourself and say why.";
 
-/// Text that must be recalled when [`export`] is touched.
+/// Text that must be recalled when Claude reads or edits the file [`export`].
 pub const EXPORT_DECISION: &str = "semicolon";
 
 /// The compiler's code for the error of the first session.
 pub const ERROR_CODE: &str = "E0277";
 
-/// Word of the cure that must be recalled with the same error.
+/// Word of the cure that must be recalled when the same error occurs.
 pub const CURE: &str = "i64::from";
 
 const MANIFEST: &str = "[package]\nname = \"ledger\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
@@ -76,9 +76,9 @@ mod tests {
 }
 "#;
 
-/// The multiplication that does not compile, and the one that does.
+/// The multiplication that does not compile.
 pub const BROKEN: &str = "line.price_cents * line.quantity)";
-/// See [`BROKEN`].
+/// The multiplication that replaces [`BROKEN`].
 pub const FIXED: &str = "line.price_cents * i64::from(line.quantity))";
 
 const EXPORT: &str = r#"//! Invoices as CSV.
@@ -109,19 +109,19 @@ pub fn export(root: &Path) -> PathBuf {
     root.join("src/export.rs")
 }
 
-/// Returns the folder with cargo and rustc themselves: the launchers in `~/.cargo/bin` would search for toolchains in
-/// the sealed home.
+/// Returns the folder that contains the real cargo and rustc. The launchers in `~/.cargo/bin` are not used, since they
+/// would search for toolchains in the sealed home.
 pub fn toolchain_dir() -> io::Result<PathBuf> {
     let sysroot = printed(Command::new("rustc").args(["--print", "sysroot"]))?;
     Ok(Path::new(sysroot.trim()).join("bin"))
 }
 
-/// Returns a shell call of the model.
+/// Returns the input of a shell call by the model.
 pub fn shell(command: &str, description: &str) -> Value {
     json!({"command": command, "description": description})
 }
 
-/// Returns the model's scripts of the first session.
+/// Returns the scripts of the model for the first session.
 pub fn first_session(root: &Path) -> [Script; 3] {
     let lib = lib(root);
     let work = Script::on(TASK_AND_WISH)
@@ -146,7 +146,7 @@ pub fn first_session(root: &Path) -> [Script; 3] {
     );
     let export = Script::on(EXPORT_TASK)
         .calls("Write", json!({"file_path": export(root), "content": EXPORT}))
-        // A single pass may be chance, so the command passes twice.
+        // One successful run may be chance, so the command is run successfully twice.
         .calls("Bash", shell(CHECK, "Run the tests"))
         .answers(
             "Added the export. Decision: src/export.rs separates fields with a semicolon, because \

@@ -1,5 +1,5 @@
-//! Helpers of the journeys: a sealed environment, the real Claude Code client, a stand-in for the
-//! API that it uses, a small project to work on, and cargo's metadata of the workspace.
+//! Helpers of the journeys: a sealed environment, the real Claude Code client, a stand-in for the API that the client
+//! uses, a small project, and cargo's metadata of the workspace.
 
 #![expect(
     clippy::disallowed_methods,

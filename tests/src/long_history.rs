@@ -1,5 +1,4 @@
-//! A project with a long history: many short sessions, in each of which the user makes one
-//! decision.
+//! A project with a long history: many short sessions, in each of which the user makes one decision.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use crate::chat_server::{ChatServer, MODEL};
 use crate::environment::TestEnvironment;
 use crate::story::Story;
 
-/// Some hours after the end of the newest session.
+/// The current time, some hours after the end of the newest session.
 pub const NOW: &str = "2026-11-20T09:00:00Z";
 /// Hours between two sessions.
 const APART_H: i64 = 6;
@@ -44,7 +43,7 @@ const PLACES: [&str; 10] = [
     "windmill",
 ];
 
-/// A project with unread sessions, and a model to read them.
+/// A project with sessions that were not read yet, and a model that can read them.
 pub struct LongHistory {
     /// The environment.
     pub environment: TestEnvironment,
@@ -55,7 +54,7 @@ pub struct LongHistory {
 }
 
 impl LongHistory {
-    /// Creates a project with this number of sessions, for `server` to read.
+    /// Creates a project with this number of sessions, which the model `server` can read.
     pub fn new(sessions: usize, server: &ChatServer) -> io::Result<Self> {
         let environment = TestEnvironment::new()?.at(NOW);
         let root = environment.repository("plant")?;
@@ -74,7 +73,7 @@ impl LongHistory {
         self.environment.throughline(&self.root, arguments)
     }
 
-    /// Returns the command `throughline sync` as run by a user.
+    /// Returns the command `throughline sync`, as a user runs it.
     pub fn sync(&self) -> Command {
         let mut command = self.environment.command(self.environment.binary("throughline"));
         command
@@ -85,12 +84,12 @@ impl LongHistory {
         command
     }
 
-    /// Starts a sync without output.
+    /// Starts a sync whose output is discarded.
     pub fn starts_sync(&self) -> io::Result<Child> {
         self.sync().stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }
 
-    /// Returns the titles of the memories made by the model.
+    /// Returns the titles of the memories that the model wrote.
     pub fn titles(&self) -> io::Result<Vec<String>> {
         let list: Value = serde_json::from_str(&self.run(&["list", "--all", "--json"])?)?;
         let list = list.as_array().or_else(|| list["memories"].as_array()).cloned();
@@ -104,7 +103,7 @@ impl LongHistory {
     }
 }
 
-/// Returns the user's decision in a session, which has distinct words.
+/// Returns the user's decision in a session. Each decision has different words.
 pub fn decision_text(number: usize) -> String {
     let (metal, part, place) =
         (METALS[number % 10], PARTS[number / 10 % 10], PLACES[number / 100 % 10]);
@@ -114,7 +113,7 @@ pub fn decision_text(number: usize) -> String {
     )
 }
 
-/// Returns a question that only this session answers.
+/// Returns a question that only one session answers.
 pub fn question(number: usize) -> String {
     let (metal, part, place) =
         (METALS[number % 10], PARTS[number / 10 % 10], PLACES[number / 100 % 10]);

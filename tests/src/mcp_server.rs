@@ -1,4 +1,4 @@
-//! The MCP server of a project, with one request at a time.
+//! The MCP server of a project, to which one request at a time is sent.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
 
-/// A running `throughline-mcp`, which ends when this is dropped.
+/// A running `throughline-mcp`, which ends when this value is dropped.
 pub struct McpServer {
     child: Child,
     answers: BufReader<ChildStdout>,
@@ -16,10 +16,10 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// Starts the server in a project; `mode` is the value of the variable `THROUGHLINE`.
+    /// Starts the server in a project. `mode` is the value of the variable `THROUGHLINE`.
     ///
     /// # Panics
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     pub fn start(environment: &TestEnvironment, root: &Path, mode: &str) -> Self {
         let mut child = environment
             .command(environment.binary("throughline-mcp"))
@@ -45,10 +45,10 @@ impl McpServer {
         writeln!(self.child.stdin.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    /// Returns the answer to a request.
+    /// Sends a request and returns the answer.
     ///
     /// # Panics
-    /// Panics if there is none.
+    /// Panics if the server does not answer.
     pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.next += 1;
         let message =
@@ -61,10 +61,10 @@ impl McpServer {
         answer
     }
 
-    /// Calls a tool; returns all texts that the model reads.
+    /// Calls a tool; returns all texts that the model receives.
     ///
     /// # Panics
-    /// Panics if there are none.
+    /// Panics if the answer contains none.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> String {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let texts = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));

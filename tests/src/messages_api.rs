@@ -1,10 +1,10 @@
-//! A stand-in for the Messages API on loopback, so that the real Claude Code client can be run without a network and
-//! without an account.
+//! A local stand-in for the Messages API, so that the real Claude Code client can be run without a network and without
+//! an account.
 //!
-//! A *script* contains the model's replies. It is selected by the conversation itself, not by the order of requests:
-//! the newest user text that matches a script selects it, and the number of assistant messages after that text selects
-//! the reply. So a retry gets the same reply, a resumed session continues where it was, and a subagent that runs at the
-//! same time as its parent follows its own script.
+//! A *script* contains replies of the model. The conversation determines the reply, not the order of requests. The
+//! newest user text that matches a script selects the script, and the number of assistant messages after this text
+//! selects the reply. A repeated request therefore receives the same reply, a resumed session continues where it ended,
+//! and a subagent that runs at the same time as its parent follows its own script.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// Maximum length of a request body, in bytes. The client sends a few hundred kilobytes.
+/// Maximum bytes of the body of a request. The client sends a few hundred kilobytes.
 const BODY_BYTES_MAX: usize = 64 << 20;
 
 /// Maximum number of header lines of a request.
@@ -23,7 +23,7 @@ const HEADER_LINES_MAX: usize = 200;
 /// Reply to requests without a script, such as those for a session's title.
 const DEFAULT_TEXT: &str = "Done.";
 
-/// Replies of the model after a prompt that contains `prompt`.
+/// The replies of the model to a prompt that contains `prompt`.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Text that the prompt contains.
@@ -38,7 +38,7 @@ impl Script {
         Self { prompt: prompt.to_owned(), replies: Vec::new() }
     }
 
-    /// Adds a reply of text, which ends the turn.
+    /// Adds a reply that contains text, which ends the turn.
     pub fn answers(self, text: &str) -> Self {
         self.replies(vec![json!({"type": "text", "text": text})])
     }
@@ -48,7 +48,7 @@ impl Script {
         self.replies(vec![json!({"type": "tool_use", "name": tool, "input": input})])
     }
 
-    /// Adds a reply of text and a tool call.
+    /// Adds a reply that contains text and calls a tool.
     pub fn answers_and_calls(self, text: &str, tool: &str, input: Value) -> Self {
         self.replies(vec![
             json!({"type": "text", "text": text}),
@@ -73,15 +73,15 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns whether this is a request of a conversation, not one of the client's small helpers: only conversations
-    /// have tools.
+    /// Returns whether the request belongs to a conversation. Other requests of the client, such as those for titles,
+    /// have no tools.
     pub fn is_conversation(&self) -> bool {
         self.path.starts_with("/v1/messages")
             && !self.path.contains("count_tokens")
             && self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
     }
 
-    /// Returns the texts of its messages, in order, with tool results.
+    /// Returns the texts of the messages in order, including results of tools.
     pub fn texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for message in self.body["messages"].as_array().into_iter().flatten() {
@@ -90,7 +90,7 @@ impl Request {
         texts
     }
 
-    /// Returns its messages as one text.
+    /// Returns the messages of the request as one text.
     pub fn text(&self) -> String {
         self.texts().join("\n\n")
     }
@@ -120,14 +120,14 @@ fn collect_texts(content: &Value, texts: &mut Vec<String>) {
 /// Behaviour of the stand-in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mood {
-    /// Follows its scripts.
+    /// Replies follow the scripts.
     #[default]
     Well,
-    /// Follows its scripts, and reports this number of tokens for each reply.
+    /// Replies follow the scripts, and report this number of tokens each.
     Dear(u64),
-    /// Fails with this status, type of error and message.
+    /// Requests fail with this status, type of error and message.
     Fails(u16, &'static str, &'static str),
-    /// Never answers.
+    /// Requests are never answered.
     Hangs,
 }
 
@@ -146,7 +146,7 @@ pub struct MessagesApi {
 }
 
 impl MessagesApi {
-    /// Starts to answer on a free port of the loopback interface.
+    /// Starts the server on a free local port.
     pub fn start() -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
@@ -155,7 +155,7 @@ impl MessagesApi {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
-                // The client retries after a broken connection.
+                // An error is ignored, since the client retries when a connection is broken.
                 thread::spawn(move || drop(serve(stream, &state)));
             }
         });
@@ -167,23 +167,23 @@ impl MessagesApi {
         format!("http://{}", self.address)
     }
 
-    /// Adds scripts. If several match a prompt, the last one is used.
+    /// Adds scripts. If several scripts match a prompt, the last one is used.
     pub fn script(&self, scripts: impl IntoIterator<Item = Script>) {
         lock(&self.state.scripts).extend(scripts);
     }
 
-    /// Changes its behaviour for later requests.
+    /// Changes the behaviour of the server for later requests.
     pub fn feels(&self, mood: Mood) {
         *lock(&self.state.mood) = mood;
     }
 
-    /// Returns and clears the requests since the last call.
+    /// Returns the requests since the last call, and clears the list.
     pub fn take_requests(&self) -> Vec<Request> {
         std::mem::take(&mut *lock(&self.state.requests))
     }
 }
 
-/// Ignores poisoning: a panic while the lock was held leaves valid values.
+/// Locks a mutex. Poisoning is ignored, since a panic leaves the value valid.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -358,8 +358,8 @@ impl Reply {
         self.envelope(Value::Array(self.blocks.clone()), self.stop_reason().into())
     }
 
-    /// Writes the server-sent events of a streamed message. The stream ends with its last chunk, so that the connection
-    /// serves the next request too.
+    /// Writes the server-sent events of a streamed message. The response ends with its last chunk, so that the
+    /// connection can be used for the next request.
     fn stream(&self, writer: &mut impl Write) -> io::Result<()> {
         writer.write_all(
             b"HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
@@ -434,7 +434,7 @@ fn scripted(scripts: &[Script], body: &Value) -> Option<Vec<Value>> {
     None
 }
 
-/// Returns the text of a user message without its tool results, which may quote a prompt.
+/// Returns the text of a user message. Results of tools are omitted, since they may quote a prompt.
 fn prompt_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

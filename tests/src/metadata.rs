@@ -1,4 +1,4 @@
-//! Packages of the workspace, from cargo's metadata.
+//! Information about the packages of the workspace, from cargo's metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::environment::printed;
 
-/// The platform whose dependencies are listed: the one that releases are built for first.
+/// The platform whose dependencies are listed; it is the first one for which releases are built.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// The root of the repository.
@@ -26,15 +26,14 @@ pub fn siblings() -> io::Result<BTreeMap<String, BTreeSet<String>>> {
         let needed = package["dependencies"].as_array().into_iter().flatten();
         let needed = needed.map(|dependency| text(&dependency["name"]));
         let name = text(&package["name"]);
-        // A package may depend on itself with other features for its tests.
+        // For its tests, a package may depend on itself with other features.
         let others = needed.filter(|needed| names.contains(needed) && *needed != name);
         (name.clone(), others.collect())
     });
     Ok(siblings.collect())
 }
 
-/// Returns the packages that are linked into `package` when it is built by itself, with these
-/// flags.
+/// Returns the packages that are linked into `package` if only this package is built, with the given flags.
 pub fn linked(package: &str, flags: &[&str]) -> io::Result<BTreeSet<String>> {
     let mut command = cargo();
     command.args(["tree", "--locked", "--edges", "normal", "--prefix", "none"]);
@@ -43,7 +42,7 @@ pub fn linked(package: &str, flags: &[&str]) -> io::Result<BTreeSet<String>> {
     Ok(names.filter(|name| *name != package).map(str::to_owned).collect())
 }
 
-/// Returns the packages of others that our programs are built from, with their licences.
+/// Returns the third-party packages from which the programs are built, with their licences.
 pub fn licences() -> io::Result<BTreeMap<String, String>> {
     let metadata = metadata(&["--filter-platform", PLATFORM])?;
     let nodes = metadata["resolve"]["nodes"].as_array().cloned().unwrap_or_default();
@@ -64,7 +63,7 @@ pub fn licences() -> io::Result<BTreeMap<String, String>> {
     Ok(theirs.map(|package| (text(&package["name"]), licence(package))).collect())
 }
 
-/// Returns the terms of a package; some name only a file, which begins with the name of its terms.
+/// Returns the licence of a package. If the package names only a file, the first line of the file contains the licence.
 fn licence(package: &Value) -> String {
     if let Some(expression) = package["license"].as_str() {
         return expression.to_owned();
@@ -76,8 +75,8 @@ fn licence(package: &Value) -> String {
     if name == "MIT License" { "MIT".to_owned() } else { name.to_owned() }
 }
 
-/// Returns the packages that a node of the graph needs for building or running, not only for its
-/// tests.
+/// Returns the packages that a node of the graph needs for building or running, ignoring those that only its tests
+/// need.
 fn needed_to_build(node: &Value) -> Vec<String> {
     let dependencies = node["deps"].as_array().into_iter().flatten();
     let built = dependencies.filter(|dependency| {

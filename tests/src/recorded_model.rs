@@ -1,6 +1,6 @@
-//! A stand-in for a large model run by Ollama: it answers the questions about the sample project with recorded answers.
-//! It serves Ollama's interface on loopback. A question without an answer fails, and so does a journey that leaves an
-//! answer unused: after a change of the sample transcripts new answers must be recorded.
+//! A stand-in for a large model that Ollama runs. It is a local server with Ollama's interface that answers questions
+//! about the sample project with recorded answers. A question without a recorded answer fails, and a journey fails if
+//! it does not use all answers: after a change of the sample transcripts, new answers must be recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,32 +19,32 @@ pub const MODEL: &str = "recorded-large";
 
 /// Placeholder for the project's folder in recorded questions.
 const PROJECT: &str = "<project>";
-/// Marks around the part of a session in a question.
+/// Marks before and after the part of a session in a question.
 const SESSION: (&str, &str) = ("<session>\n", "</session>\n");
 
-/// A running stand-in; it ends with the program.
+/// A running stand-in. It ends together with the program.
 pub struct RecordedModel {
     address: String,
     state: Arc<Mutex<State>>,
 }
 
-/// Recorded answers and their use.
+/// The recorded answers, and which of them were used.
 #[derive(Default)]
 struct State {
     /// The project's folder.
     root: String,
-    /// File name and answer for each part of a session.
+    /// For each part of a session, the name of the file and the answer.
     answers: BTreeMap<String, (String, Value)>,
     /// Titles of all memories in the answers.
     titles: BTreeSet<String>,
     /// Names of the files whose answers were used.
     asked: BTreeSet<String>,
-    /// Questions without an answer.
+    /// Questions without a recorded answer.
     unanswered: BTreeSet<String>,
 }
 
 impl RecordedModel {
-    /// Starts a stand-in with the answers of a folder, for a project at `root`.
+    /// Starts a stand-in with the answers in a folder, for a project at `root`.
     pub fn start(folder: &Path, root: &Path) -> io::Result<Self> {
         let state = State::read(folder, root)?;
         let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -54,19 +54,19 @@ impl RecordedModel {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
-                // A client may end its connection at any time.
+                // Errors are ignored, since a client may close its connection at any time.
                 thread::spawn(move || drop(serve(&stream, &state)));
             }
         });
         Ok(Self { address, state })
     }
 
-    /// Returns the address on which it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Returns a description of the differences from the recording: questions without an answer, and unused answers.
+    /// Returns descriptions of questions without a recorded answer, and of unused answers.
     pub fn differences(&self) -> Vec<String> {
         let state = lock(&self.state);
         let unasked = state.answers.values().filter(|(name, _)| !state.asked.contains(name));
@@ -84,7 +84,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl State {
-    /// Reads answers. Each file contains the part of a session as in the question, followed by the answer.
+    /// Reads the answers. Each file contains the part of a session as in the question, followed by the answer.
     fn read(folder: &Path, root: &Path) -> io::Result<Self> {
         let mut state = Self { root: root.display().to_string(), ..Self::default() };
         for entry in fs::read_dir(folder)? {
@@ -120,7 +120,7 @@ impl State {
         None
     }
 
-    /// Answers a question about notes: the recorded ones neither repeat nor supersede one another.
+    /// Answers a question about notes: no recorded note repeats or supersedes another.
     fn relations(&mut self, question: &str) -> Option<Value> {
         let unknown = notes(question).find(|title| !self.titles.contains(*title));
         match unknown {
@@ -133,8 +133,8 @@ impl State {
     }
 }
 
-/// Returns the titles of the notes in a question, such as `N1 [fact, 2026-10-05] Ports are even`. Commits are listed
-/// without a kind.
+/// Returns the titles of the notes in a question. A note is a line such as `N1 [fact, 2026-10-05] Ports are even`;
+/// commits have no kind.
 fn notes(question: &str) -> impl Iterator<Item = &str> {
     question.lines().filter_map(|line| {
         let (name, rest) = line.split_once(" [")?;

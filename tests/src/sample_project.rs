@@ -1,4 +1,4 @@
-//! The sample project: an invented program with six sessions of work on it.
+//! The sample project: an invented program, and six sessions of work on it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use crate::environment::TestEnvironment;
 use crate::metadata;
 use crate::story::Story;
 
-/// The morning after the last session.
+/// The current time, in the morning after the last session.
 pub const NOW: &str = "2026-11-20T09:00:00Z";
 
-/// The sample project in an environment of its own, after `init`.
+/// The sample project in a separate environment, after `init`.
 pub struct Sample {
     /// The environment.
     pub environment: TestEnvironment,
@@ -73,7 +73,7 @@ pub fn memories_dir(root: &Path) -> PathBuf {
     root.join(".throughline/memories")
 }
 
-/// Returns all files below a folder, by relative path; empty if the folder is missing.
+/// Returns all files below a folder, by their relative paths; empty if the folder is missing.
 pub fn snapshot(folder: &Path) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     if folder.exists() {
@@ -107,7 +107,7 @@ pub fn create(environment: &TestEnvironment) -> io::Result<PathBuf> {
 /// Creates the repository with its sources.
 pub fn sources(environment: &TestEnvironment) -> io::Result<PathBuf> {
     if !environment.has_git() {
-        // The programs do not require git, and `scripts/try` requires only Rust.
+        // The repository is optional: the programs do not require git, and `scripts/try` requires only Rust.
         let root = environment.folder("tidelog")?;
         copy(&folder().join("files"), &root)?;
         return Ok(root);
@@ -124,7 +124,7 @@ pub fn stories() -> io::Result<Vec<Story>> {
     Story::read_folder(&folder().join("sessions"))
 }
 
-/// Returns the folder with a large model's answers about these sessions; see `recorded_model`.
+/// Returns the folder that contains a large model's answers about these sessions. See `recorded_model`.
 pub fn answers() -> PathBuf {
     folder().join("answers")
 }

@@ -1,7 +1,7 @@
-//! Stories: sessions in short form, and the transcripts that Claude Code would have written for them.
+//! Stories: sessions in a short form, from which the transcripts of Claude Code are generated.
 //!
-//! A story is a file of JSON objects, one a line. The first names the session; each of the others is one step (see
-//! `records`). Paths are relative to the project.
+//! A story is a file with one JSON object on each line. The first object describes the session; each of the others is
+//! one step (see `records`). Paths are relative to the project.
 
 use std::borrow::Cow;
 use std::fs;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-/// Seconds between two records, unless a story changes the time.
+/// Seconds between two records, unless the story sets the time.
 const STEP_S: i64 = 20;
 
 /// Client version in the transcripts.
 const VERSION: &str = "2.1.330";
 
-/// One session of a story.
+/// One session.
 #[derive(Clone, Debug)]
 pub struct Story {
     /// Claude Code's id of the session. Ids of records begin with its first 24 characters, which must therefore differ
@@ -27,12 +27,12 @@ pub struct Story {
     pub at: Timestamp,
     /// Git branch.
     pub branch: String,
-    /// The steps so far.
+    /// The steps in order.
     pub steps: Vec<Value>,
 }
 
 impl Story {
-    /// Reads a story; an error names the line.
+    /// Reads a story. An error contains the number of the line.
     pub fn parse(text: &str) -> io::Result<Self> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let mut next = || {
@@ -50,7 +50,7 @@ impl Story {
         Ok(Self { session: text_of(&head, "session").to_owned(), at, branch, steps })
     }
 
-    /// Reads the stories of a folder, in the order of their names.
+    /// Reads the stories in a folder, sorted by file name.
     pub fn read_folder(folder: &Path) -> io::Result<Vec<Self>> {
         let mut files: Vec<_> =
             fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
@@ -58,7 +58,7 @@ impl Story {
         files.iter().map(|file| Self::parse(&fs::read_to_string(file)?)).collect()
     }
 
-    /// Returns the lines of the transcript of the session in `root`.
+    /// Returns the lines of the transcript of the session, which ran in `root`.
     pub fn lines(&self, root: &Path) -> Vec<String> {
         let mut writer =
             TranscriptWriter { story: self, root, at: self.at, count: 0, last: Value::Null };
@@ -72,7 +72,7 @@ impl Story {
         lines
     }
 
-    /// Writes the transcript where Claude Code would have written it and returns its path.
+    /// Writes the transcript at the path that Claude Code would use; returns the path.
     pub fn write(&self, claude_dir: &Path, root: &Path) -> io::Result<PathBuf> {
         let path = transcript_path(claude_dir, root, &self.session);
         fs::create_dir_all(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
@@ -106,13 +106,13 @@ struct TranscriptWriter<'a> {
 }
 
 impl TranscriptWriter<'_> {
-    /// Returns the records of a step:
+    /// Returns the records of a step. The forms of a step are:
     /// `{"user": TEXT}`, `{"claude": TEXT}`, `{"read": PATH, "holds": TEXT}`,
     /// `{"bash": COMMAND, "prints": TEXT}` or `"fails"` instead of `"prints"`,
     /// `{"edit": PATH, "old": TEXT, "new": TEXT}`, `{"write": PATH, "holds": TEXT}`,
     /// `{"ask": QUESTION, "options": [TEXT], "answer": TEXT}`, `{"todos": [[TEXT, STATE]]}`,
-    /// `{"thinks": TEXT}`, `{"call": TOOL, "with": INPUT, "prints": TEXT}`, and other records of the client:
-    /// `{"record": TYPE, "with": FIELDS}`, `{"line": RECORD}` without the common fields of records.
+    /// `{"thinks": TEXT}`, `{"call": TOOL, "with": INPUT, "prints": TEXT}`, other records of the client as
+    /// `{"record": TYPE, "with": FIELDS}`, and `{"line": RECORD}` without the common fields of records.
     fn records(&mut self, step: &Value) -> Vec<Value> {
         if let Some(text) = step["user"].as_str() {
             return vec![self.prompt(text)];
@@ -216,7 +216,7 @@ impl TranscriptWriter<'_> {
     }
 }
 
-/// A tool call of the model with its result.
+/// A tool call of the model and its result.
 struct Tool {
     name: Cow<'static, str>,
     input: Value,

@@ -1,4 +1,5 @@
-//! Credentials in everyday sentences, and everyday values that resemble them, through the real programs.
+//! Tests of the real programs with credentials in everyday sentences, and with everyday values that resemble
+//! credentials.
 //!
 //! `fixtures/everyday/credentials.jsonl` and `ordinary.json` were written without knowledge of the code.
 
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 const SENTENCES: &str = include_str!("../fixtures/everyday/credentials.jsonl");
 const ORDINARY: &str = include_str!("../fixtures/everyday/ordinary.json");
 
-/// Notes of [`ORDINARY`] that may be held wrongly.
+/// Maximum number of notes in [`ORDINARY`] that may be held by mistake.
 const NOTES_HELD_MAX: usize = 1;
 
 fn sentences() -> Vec<Value> {
@@ -30,8 +31,8 @@ fn secrets(sentence: &Value) -> impl Iterator<Item = &str> {
     sentence["secrets"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns the steps of a session with a sentence; none for sentences that are saved by a program. The stand-in for a
-/// model makes a memory of the first words after "Decision" or "Gotcha".
+/// Returns the steps of a session that contains a sentence; none if a program saves the sentence directly. The stand-in
+/// for a model makes a memory of the first words after "Decision" or "Gotcha".
 fn steps(sentence: &Value) -> Vec<Value> {
     let says = text(sentence, "text");
     match text(sentence, "channel") {
@@ -55,7 +56,7 @@ fn steps(sentence: &Value) -> Vec<Value> {
     }
 }
 
-/// Writes a session for each sentence, and another one that repeats it.
+/// Writes a session for each sentence, and a second session that repeats the sentence.
 fn write_sessions(sample: &Sample, sentences: &[Value]) {
     let first: jiff::Timestamp = "2026-10-02T09:00:00Z".parse().unwrap();
     let told = sentences.iter().filter(|sentence| !steps(sentence).is_empty());
@@ -71,7 +72,7 @@ fn write_sessions(sample: &Sample, sentences: &[Value]) {
     }
 }
 
-/// Returns whether a text contains a value outside of a longer word, such as an id.
+/// Returns whether a text contains a value that is not part of a longer word, such as an id.
 fn contains(text: &str, value: &str) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     text.match_indices(value).any(|(at, _)| {
@@ -80,7 +81,7 @@ fn contains(text: &str, value: &str) -> bool {
     })
 }
 
-/// Returns the sentences with a secret in a text, in original form or in the form of a file name.
+/// Returns the sentences whose secret is in a text, in original form or in the form of a file name.
 fn telling(sentences: &[Value], text_of: &str, is_name: bool) -> Vec<String> {
     let slug = |value: &str| {
         let words = value.split(|c: char| !c.is_ascii_alphanumeric());
@@ -98,7 +99,7 @@ fn telling(sentences: &[Value], text_of: &str, is_name: bool) -> Vec<String> {
         .collect()
 }
 
-/// Returns all files of the committed folder with a secret of a sentence in the contents or the name.
+/// Returns the files in the committed folder whose content or name contains the secret of a sentence.
 fn committed(sample: &Sample, sentences: &[Value]) -> BTreeMap<PathBuf, Vec<String>> {
     let files = sample.memories().unwrap();
     let told = files.into_iter().map(|(path, bytes)| {
@@ -109,13 +110,14 @@ fn committed(sample: &Sample, sentences: &[Value]) -> BTreeMap<PathBuf, Vec<Stri
     told.filter(|(_, told)| !told.is_empty()).collect()
 }
 
-/// Returns the output of hooks at a session's start, to prompts about each sentence, and to its failing command.
+/// Returns the sentences whose secrets are in the output of hooks: at the start of a session, for a prompt about each
+/// sentence, and after its failing command.
 fn secrets_in_hook_output(sample: &Sample, sentences: &[Value]) -> BTreeMap<String, Vec<String>> {
     let mut said = BTreeMap::new();
     let mut ask = |name: String, moment: &Moment| {
         let run = moment.run(&sample.environment, &sample.root, &name).unwrap();
         assert_eq!(run.output.status.code(), Some(0), "{run:?}");
-        // JSON is decoded.
+        // The output is JSON, so its texts are decoded.
         let printed = format!("{}\n{}", run.context(), run.notice());
         said.insert(name, printed);
     };
@@ -142,7 +144,7 @@ fn secrets_in_hook_output(sample: &Sample, sentences: &[Value]) -> BTreeMap<Stri
     told.filter(|(_, told)| !told.is_empty()).collect()
 }
 
-/// Creates a project without sessions whose memory folder is committed.
+/// Creates a project without sessions, whose memory folder is committed.
 fn project() -> Sample {
     Sample::without_history().unwrap()
 }
@@ -181,7 +183,7 @@ fn everyday_sentences_bring_no_credential_into_the_repository_or_a_hook() {
     check("before a sync");
     sample.sync().unwrap();
     check("after a sync");
-    // Memories accepted without individual review contain no secret either.
+    // Memories that were accepted without an individual review contain no secret either.
     sample.run(&["review", "--accept-all"]).unwrap();
     sample.sync().unwrap();
     check("once the rest was taken in");
@@ -199,7 +201,7 @@ fn ordinary_notes_are_saved_and_not_held() {
     assert!(sample.memories().unwrap().len() >= notes.len() - NOTES_HELD_MAX);
 }
 
-/// Returns a tool result with this line, for one of several tools.
+/// Returns a result of one of several tools that contains this line.
 fn given(number: usize, line: &str) -> Value {
     match number % 3 {
         0 => json!({
@@ -218,7 +220,7 @@ fn a_page_or_a_line_of_output_changes_no_memory() {
     let names: Vec<&str> =
         ordinary["names"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!(names.len(), 25);
-    // The project uses some of the names, and has a memory about each.
+    // Half of the names occur in the project, and each has a memory.
     let source: String = names.iter().step_by(2).map(|name| format!("// {name}\n")).collect();
     fs::write(sample.root.join("src/names.rs"), source).unwrap();
     for name in &names {
@@ -252,7 +254,7 @@ fn a_page_or_a_line_of_output_changes_no_memory() {
     sample.sync().unwrap();
     assert_eq!(sample.memories().unwrap(), before);
 
-    // Memories of later sessions contain the names unchanged.
+    // Later sessions also mention the names, and memories contain them unchanged.
     for (number, name) in names.iter().enumerate() {
         let wish =
             format!("From now on always run the slow tests before you touch {name}, please.");

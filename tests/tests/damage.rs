@@ -1,5 +1,6 @@
-//! Eleven kinds of damage to each private file, one at a time: hooks continue, the next sync rebuilds what it can and
-//! names the rest, and no memory is lost. A run applies some kinds to each file; `scripts/stress damage` applies all.
+//! Eleven types of damage, applied to each private file separately. Hooks must continue, the next sync must rebuild
+//! what can be rebuilt and report the other files, and no memory may be lost. A run applies some types to each file;
+//! `scripts/stress damage` applies all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,10 +13,11 @@ use memory_store::index::health::{Depth, inspect};
 use memory_store::layout::ProjectDir;
 use processor::collect::archive::Archive;
 
-/// A kind of damage: computes a file's new contents from its own and another file's.
+/// A type of damage: its name, and a function from a file's content and that of another file to the damaged content.
 type Damage = (&'static str, fn(&[u8], &[u8]) -> Vec<u8>);
 
-/// Variable that enables all kinds; otherwise each file gets one in [`SAMPLED`], and the next file the next ones.
+/// Variable that enables all types of damage for each file. Without it, each file receives one type of [`SAMPLED`], in
+/// turn.
 const ALL: &str = "THROUGHLINE_TEST_ALL_DAMAGES";
 /// See [`ALL`].
 const SAMPLED: usize = 6;
@@ -25,7 +27,7 @@ const FAILED: i32 = 1;
 const NOT_SET_UP: i32 = 4;
 const INVALID: i32 = 5;
 
-/// Damage that leaves a file. Deleting it, and replacing it by a folder, are two more kinds.
+/// Types of damage that keep the file. Two more types are its deletion, and its replacement by a folder.
 const DAMAGES: [Damage; 9] = [
     ("emptied", |_, _| Vec::new()),
     ("cut to half", |bytes, _| bytes[..bytes.len() / 2].to_vec()),
@@ -46,7 +48,8 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     bytes
 }
 
-/// The sample project after a sync, with files of hooks and a command, and the contents of all private files.
+/// The sample project after a sync, with files written by hooks and by a command, and the contents of all private
+/// files.
 struct Damaged {
     sample: Sample,
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -57,7 +60,7 @@ impl Damaged {
     fn new() -> Self {
         let sample = Sample::with_history().unwrap();
         sample.sync().unwrap();
-        // Creates an index of thoughts, although the search finds none.
+        // The search creates the index of thinking, although it finds nothing.
         let mut search = sample.environment.command(sample.environment.binary("throughline"));
         search.current_dir(&sample.root).env("THROUGHLINE", "full");
         assert_eq!(search.args(["search", "--thinking", "buoy"]).status().unwrap().code(), Some(1));
@@ -89,7 +92,7 @@ impl Damaged {
         }
     }
 
-    /// Damages each file in each way, and checks the result.
+    /// Applies each type of damage to each file, and checks the result.
     fn each(&self, names: &[PathBuf]) {
         let folder = private(&self.sample);
         let mut faults = Vec::new();
@@ -130,7 +133,7 @@ impl Damaged {
         let mut faults = Vec::new();
         let mut fault = |what: String| faults.push(format!("{} {how}: {what}", name.display()));
         for moment in [Moment::start("startup"), Moment::prompt("How are tides read?")] {
-            // No process is started in parallel with the sync below.
+            // The mode `read` prevents the hooks from starting a processor in parallel with the sync below.
             let payload = moment.payload(&self.sample.environment, &self.sample.root, "there");
             let variables = [("THROUGHLINE", "read")];
             let bytes = payload.to_string();
@@ -155,9 +158,9 @@ impl Damaged {
                     }
                 }
             }
-            // Without this file the folder is untrusted.
+            // If this file is damaged, the folder is untrusted.
             Some(NOT_SET_UP) if name.to_string_lossy().contains("by-path/") => {}
-            // A sync stopped by a file that cannot be rebuilt must name it.
+            // If a file cannot be rebuilt, the sync may fail but must name the file.
             Some(FAILED | INVALID) if said.contains(stem) => {}
             code => fault(format!("the sync exited with {code:?}: {said}")),
         }
@@ -192,12 +195,13 @@ impl Damaged {
         command.output().unwrap()
     }
 
-    /// Returns the first matching private file of each kind in each folder: there is one for each session.
+    /// Returns the first matching private file of each type in each folder, since some types have a file for each
+    /// session.
     fn named(&self, is_it: impl Fn(&str) -> bool) -> Vec<PathBuf> {
         let mut kinds: BTreeMap<(PathBuf, String), PathBuf> = BTreeMap::new();
         for name in self.files.keys().filter(|name| is_it(&name.to_string_lossy())) {
             let file = name.file_name().unwrap().to_string_lossy();
-            // The kind is the name without numbers and ids.
+            // The type is the name of the file without numbers and ids.
             let kind =
                 file.split(['.', '-']).filter(|part| !part.contains(|c: char| c.is_ascii_digit()));
             let kind = kind.collect::<Vec<_>>().join(".");

@@ -11,7 +11,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 #[test]
 fn each_part_needs_only_what_it_may_know() {
     let siblings = metadata::siblings().unwrap();
-    // The last one provides the homes for the tests of every package.
+    // `testutils` provides homes for the tests of every package.
     const STORE: [&str; 4] =
         ["memory-store-base", "memory-store-recall", "memory-store-redact", "testutils"];
     let may_know: [(&str, &[&str]); 12] = [
@@ -19,17 +19,17 @@ fn each_part_needs_only_what_it_may_know() {
         ("memory-store-redact", &["memory-store-base", "testutils"]),
         ("memory-store-recall", &["memory-store-base"]),
         ("memory-store", &STORE),
-        // Its tests create stores, which its programs never do.
+        // The tests of `hooks` create stores; its programs never do.
         ("hooks", &["memory-store", "memory-store-base", "memory-store-recall", "testutils"]),
         ("processor", &["memory-store", "testutils"]),
         ("mcp", &["memory-store", "testutils"]),
         ("cli", &["memory-store", "processor", "mcp", "testutils"]),
-        // For its bench, which builds stores, and its trials, which validate stores.
+        // The bench builds stores, and the trials validate them.
         ("journeys", &["memory-store", "processor", "testutils"]),
         ("testutils", &["memory-store-base"]),
-        // The program that measures recall and extraction; its tests use the environment of the journeys.
+        // `eval` measures recall and extraction; its tests use the environment of the journeys.
         ("eval", &["memory-store", "processor", "journeys"]),
-        // Packages that decode untrusted bytes.
+        // `fuzz` calls the packages that decode untrusted bytes.
         ("fuzz", &["hooks", "mcp", "memory-store", "processor"]),
     ];
     assert_eq!(

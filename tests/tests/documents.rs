@@ -1,4 +1,4 @@
-//! The documents name tests, files, links and commands. Each of them must exist, and short pages must stay short.
+//! The documents name tests, files, links and commands, all of which must exist. Pages with a limit must stay short.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::Value;
 const OUTSIDE_DOCS: [&str; 5] =
     ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "tests/promises.md"];
 
-/// Folders whose files are named in documents by a path from the root.
+/// Folders whose files the documents name by paths relative to the root.
 const FOLDERS: [&str; 10] = [
     "cli/",
     "docs/",
@@ -26,7 +26,7 @@ const FOLDERS: [&str; 10] = [
     "tests/",
 ];
 
-/// Maximum length of pages in bytes: README fits a screen, the others take five minutes.
+/// Maximum lengths of pages in bytes. README fits one screen, and the other pages can be read in five minutes.
 const BYTES_MAX: [(&str, usize); 18] = [
     ("README.md", 8 << 10),
     ("ARCHITECTURE.md", 16 << 10),
@@ -49,7 +49,7 @@ const BYTES_MAX: [(&str, usize); 18] = [
 ];
 
 struct Page {
-    /// Path below the root.
+    /// Path relative to the root.
     name: String,
     text: String,
 }
@@ -74,7 +74,7 @@ fn pages() -> Vec<Page> {
     names.into_iter().map(read).collect()
 }
 
-/// Returns all pages, including those beside the code that they describe.
+/// Returns all pages, including those in the folders of the code that they describe.
 fn all_pages() -> Vec<Page> {
     let mut pages = pages();
     for name in ["memory-store/FORMAT.md", "memory-store/recall/RANKING.md"] {
@@ -84,7 +84,7 @@ fn all_pages() -> Vec<Page> {
     pages
 }
 
-/// Returns the text in backticks.
+/// Returns the texts in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -134,14 +134,15 @@ fn every_file_that_is_named_exists() {
     assert!(named >= 100, "{named} files are named");
 }
 
-/// Newcomers search the listed files for the name in a row of "Where is it?".
+/// For each row of "Where is it?", the listed files contain the names in the row, so that newcomers can search for
+/// them.
 #[test]
 fn the_table_of_places_names_what_its_files_have() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let table = text.split("## Where is it?").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut named = 0;
     for row in table.lines().filter(|line| line.starts_with("| ")) {
-        // A name without a folder is a file in the folder of the previous one.
+        // A name without a folder means a file in the folder of the previous name.
         let mut folder = root();
         let mut files = Vec::new();
         for path in quoted(row).filter(|part| part.ends_with(".rs")) {
@@ -218,8 +219,8 @@ fn every_link_leads_somewhere() {
     }
 }
 
-/// Pages named by the plugin: its users have no other file of the repository, but read these on the web. The recording
-/// shows commands with their output, in order, and no data of the machine that made it.
+/// Users of the plugin read these pages on the web, since they have no other file of the repository. The recording
+/// shows commands with their output in order, and contains no data of the machine on which it was made.
 #[test]
 fn the_recording_of_a_first_session_can_be_played() {
     const RECORDING: &str = "pictures/first-session.cast";
@@ -287,8 +288,8 @@ fn every_command_that_is_named_exists() {
     }
 }
 
-/// Checks each command line as a whole: an unknown word, option or value is an error, also before `--help`, which is
-/// accepted in any position and prevents the command from running.
+/// Checks each command line as a whole: an unknown word, option or value must cause an error. `--help` is appended,
+/// which is accepted in any position and prevents the command from running; the error is also reported before `--help`.
 #[test]
 fn every_command_line_is_understood() {
     let environment = TestEnvironment::new().unwrap();
@@ -306,7 +307,7 @@ fn every_command_line_is_understood() {
             .args(&arguments)
             .output()
             .unwrap();
-        // `--version` is accepted in any position, too.
+        // `--version` is also accepted in any position.
         let is_help = String::from_utf8_lossy(&help.stdout).contains("Usage");
         if !help.status.success() || !(is_help || arguments.iter().any(|word| word == "--version"))
         {
@@ -318,7 +319,7 @@ fn every_command_line_is_understood() {
     assert!(read.len() >= 60, "{} command lines", read.len());
 }
 
-/// The options of a script are those in its usage.
+/// Each option of a script that the documents name is in the usage of the script.
 #[test]
 fn every_option_of_a_script_is_in_its_usage() {
     let mut options = 0;
@@ -336,7 +337,8 @@ fn every_option_of_a_script_is_in_its_usage() {
     assert!(options >= 12, "{options} options of scripts");
 }
 
-/// Returns a script's usage: the comments at its top, its lines with `usage:`, and the output of its function `usage`.
+/// Returns the usage of a script: the comments at its top, its lines with `usage:`, and the output of its function
+/// `usage`.
 fn usage(script: &str) -> String {
     let mut top: Vec<_> = script.lines().take_while(|line| !line.starts_with("set -")).collect();
     top.extend(script.lines().filter(|line| line.contains("usage:")));
@@ -345,7 +347,7 @@ fn usage(script: &str) -> String {
     top.join("\n")
 }
 
-/// Returns the command lines that begin with this program, each with its page.
+/// Returns the command lines of this program, each with the name of its page.
 fn shown_command_lines(program: &str) -> Vec<(String, CommandLine)> {
     pages()
         .into_iter()
@@ -356,12 +358,12 @@ fn shown_command_lines(program: &str) -> Vec<(String, CommandLine)> {
         .collect()
 }
 
-/// A page of faults is useful only while it contains the exact words of the programs.
+/// The page about problems is useful only if it contains the exact texts of messages.
 #[test]
 fn every_message_of_troubleshooting_is_one_of_ours() {
     let folders = ["cli/src", "processor/src", "plugin/scripts"];
     let sources: String = folders.map(|folder| below(&root().join(folder))).concat();
-    // A text split over several source lines is joined.
+    // A text that is split over several source lines is joined.
     let sources: String =
         sources.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
     let page = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
@@ -389,7 +391,7 @@ fn below(folder: &Path) -> String {
         .collect()
 }
 
-/// README fits one screen, because it is read in a terminal and beside code too.
+/// README fits one screen, because it is often read in a terminal or beside code.
 #[test]
 fn readme_is_one_screen() {
     let text = fs::read_to_string(root().join("README.md")).unwrap();
@@ -399,7 +401,7 @@ fn readme_is_one_screen() {
     }
 }
 
-/// The first command must be near the top, where newcomers stop reading.
+/// The first command is near the top, since many newcomers read only the beginning.
 #[test]
 fn readme_names_the_two_commands_of_a_newcomer_on_its_first_screen() {
     const SCREEN_LINES: usize = 24;
@@ -410,7 +412,7 @@ fn readme_names_the_two_commands_of_a_newcomer_on_its_first_screen() {
     }
 }
 
-/// The index of the pages links to each of them.
+/// The index of the pages links to every page.
 #[test]
 fn every_page_is_in_the_index() {
     let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
@@ -430,7 +432,7 @@ fn pages_are_short() {
     }
 }
 
-/// The lines of docs/install.md install all programs with cargo, and copy the embedder's files beside them.
+/// The command lines in docs/install.md install all programs with cargo, and copy the files of the embedder.
 #[test]
 fn what_cargo_installs_is_all_there_is() {
     let page = fs::read_to_string(root().join("docs/install.md")).unwrap();

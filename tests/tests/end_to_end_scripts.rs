@@ -1,4 +1,5 @@
-//! Scripts that test ours with real programs: missing programs are skipped, or are a failure if skipping is forbidden.
+//! Scripts that test Throughline together with other programs. If such a program is missing, the test is skipped, or
+//! fails if skipping is forbidden.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,7 +1,8 @@
-//! File-system calls fail, or their process is killed at one: afterwards the store validates, no acknowledged data is
-//! lost, and a hook exits 0 and prints either nothing or a complete result.
+//! Tests in which a file-system call fails or its process is killed. Afterwards the store must be valid and contain all
+//! acknowledged data. A hook must exit 0, and print either nothing or a complete result.
 //!
-//! A few hundred faults, chosen by a seed, and a crowd for a few seconds; `scripts/stress` runs any number.
+//! The tests run a few hundred faults, which a seed determines, and a crowd for a few seconds. `scripts/stress` runs
+//! any number.
 #![cfg(target_os = "linux")]
 
 use std::time::Duration;
@@ -11,7 +12,7 @@ use journeys::trial::crowd::crowd;
 use journeys::trial::storm::{self, Storm};
 use journeys::trial::{Trial, Writer};
 
-/// The test needs support of the kernel, which is missing in old ones and in containers that forbid it.
+/// Returns whether faults can be injected. Old kernels do not support it, and containers may forbid it.
 fn can_strike() -> bool {
     let available = fault::is_available();
     if !available {
@@ -46,7 +47,8 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
     }
 }
 
-/// The fault injection itself: an error arrives, a write is cut in half, and a kill leaves no status.
+/// Tests the fault injection itself: an error is returned, a write is cut in half, and a killed process has no exit
+/// code.
 #[test]
 fn faults_strike_where_they_are_meant_to() {
     if !can_strike() {
@@ -68,7 +70,8 @@ fn faults_strike_where_they_are_meant_to() {
     assert!(status != Some(0) && text.is_empty());
 }
 
-/// Git removes the folder while a memory is written into it: it is recreated, a few times.
+/// Git removes the folder while a memory is being written into it. The folder is created again, a few times if
+/// necessary.
 #[test]
 fn a_folder_that_goes_away_meanwhile_is_made_again() {
     if !can_strike() {
@@ -87,7 +90,7 @@ fn a_folder_that_goes_away_meanwhile_is_made_again() {
     }
 }
 
-/// On a file system without locks, commands that need one report this and acknowledge nothing, and hooks continue.
+/// On a file system without locks, commands that need a lock report this and acknowledge nothing; hooks continue.
 #[test]
 fn without_locks_nothing_is_written_and_recall_goes_on() {
     if !can_strike() {
@@ -111,7 +114,7 @@ fn without_locks_nothing_is_written_and_recall_goes_on() {
     assert_eq!(trial.faults_after_recovery().unwrap(), Vec::<String>::new());
 }
 
-/// For a full disk, a read-only store and one without locks, the messages contain a remedy.
+/// The messages about a full disk, a read-only store, and a file system without locks contain a remedy.
 #[test]
 fn errors_of_the_file_system_are_reported() {
     if !can_strike() {
@@ -131,8 +134,8 @@ fn errors_of_the_file_system_are_reported() {
     }
 }
 
-/// Several sessions in parallel with processors, commands, a server, git and an editor: no errors, no data loss, no
-/// unintended deletion, and no process left. `scripts/stress sessions` runs it for any time.
+/// Several sessions run in parallel with processors, commands, a server, git and an editor. There must be no error, no
+/// lost data, no unintended deletion, and no process that still runs. `scripts/stress sessions` runs this for any time.
 #[test]
 fn a_crowd_loses_nothing_and_leaves_nobody() {
     let crowd = crowd(4, Duration::from_secs(5), 0x2026_1122).unwrap();

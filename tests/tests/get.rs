@@ -1,4 +1,4 @@
-//! `scripts/get` with generated archives: which files it verifies, leaves alone, and installs.
+//! Tests of `scripts/get` with generated archives: which files it verifies, keeps and installs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,16 +15,16 @@ use journeys::metadata::root;
 use journeys::sample_project::snapshot;
 
 const VERSION: &str = "7.8.9";
-/// A model file that later archives do not have.
+/// A model file that is not in later archives.
 const TABLE: &str = "share/throughline/table-v1-0123.bin";
 
-/// Installed shells; dash supports only POSIX.
+/// Returns the installed shells. Of these, dash supports only POSIX.
 fn shells() -> Vec<&'static str> {
     let known = ["/bin/dash", "/bin/sh", "/bin/bash"];
     known.into_iter().filter(|shell| Path::new(shell).exists()).collect()
 }
 
-/// Returns the target in the archive name for this machine; Linux uses the static one.
+/// Returns the name of the target in the archive for this machine; on Linux, the static one.
 fn target() -> String {
     let machine = std::env::consts::ARCH;
     if cfg!(target_os = "macos") {
@@ -34,7 +34,7 @@ fn target() -> String {
     }
 }
 
-/// A home, and a folder with a release beside it.
+/// A home, and a folder with a release beside the home.
 struct Machine(tempfile::TempDir);
 
 impl Machine {
@@ -49,7 +49,7 @@ impl Machine {
         self.0.path().join(below)
     }
 
-    /// Writes an archive with this script as `throughline`, with more files beside it, and SHA256SUMS.
+    /// Writes an archive in which `throughline` is the script `program`, with further files, and SHA256SUMS.
     fn releases(&self, version: &str, program: &str, more: &[&str]) -> PathBuf {
         let name = format!("throughline-{version}-{}", target());
         let tree = self.path("tree").join(&name);
@@ -89,7 +89,7 @@ impl Machine {
         command.current_dir(self.0.path()).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Installs from the folder with each shell in turn.
+    /// Installs from the folder, with each shell in turn.
     fn installs(&self, more: &[&str]) -> Vec<Output> {
         let arguments = [&["--from", "release"][..], more].concat();
         shells().iter().map(|shell| self.get(shell, system_path(), &arguments)).collect()
@@ -174,7 +174,7 @@ fn a_wrong_checksum_changes_nothing() {
     }
 }
 
-/// Scripts that CI seldom runs are checked here, before a release.
+/// Checks the syntax of all bash scripts, including those that CI seldom runs.
 #[test]
 fn bash_reads_the_scripts() {
     let mut read = 0;
@@ -190,7 +190,8 @@ fn bash_reads_the_scripts() {
     assert!(read >= 10, "{read} scripts");
 }
 
-/// Includes archives with a correct checksum: for another machine, or truncated before the checksum was computed.
+/// The archives have correct checksums, but are for another machine, or were truncated before the checksum was
+/// computed.
 #[test]
 fn programs_that_do_not_run_leave_those_that_were_there() {
     let machine = Machine::new();
@@ -211,7 +212,7 @@ fn a_file_that_cannot_be_written_leaves_all_others() {
     machine.releases("1.0.0", &program("1.0.0"), &[]);
     machine.releases("2.0.0", &program("2.0.0"), &["share/zsh/_throughline"]);
     machine.installs(&["--version", "1.0.0"]);
-    // A file in the place of a folder.
+    // There is a file at the path of a folder.
     fs::write(machine.path("home/.local/share/zsh"), "").unwrap();
     let before = machine.installed();
     for output in machine.installs(&["--version", "2.0.0"]) {
@@ -307,7 +308,7 @@ fn answer(mut peer: TcpStream, folder: &Path) {
     let body = body.unwrap_or_default();
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    // A disconnected client is no fault of the server.
+    // An error is ignored, since the client may disconnect.
     drop(peer.write_all(head.as_bytes()).and_then(|()| peer.write_all(&body)));
 }
 
@@ -316,7 +317,7 @@ fn either_downloader_will_do() {
     let machine = Machine::new();
     machine.releases(VERSION, &program(VERSION), &[]);
     let url = serve(machine.path("release"));
-    // A folder of programs for each downloader, so that the script finds only that one.
+    // For each downloader there is a folder of programs that contains no other downloader.
     let tools = [
         "basename",
         "cat",

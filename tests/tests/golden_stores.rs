@@ -1,9 +1,11 @@
-//! Stores written by released versions are kept in `tests/fixtures/stores` and read by every later build.
+//! Stores that released versions wrote are kept in `tests/fixtures/stores`, and every later build must be able to read
+//! them.
 //!
 //! `tests/fixtures/stores/<version>` is the home that [`journeys::golden_store`] creates with the programs of that
-//! version. To create the folder for a new version, build it, and run
-//! `THROUGHLINE_WRITE_GOLDEN=1 THROUGHLINE_TEST_BIN_DIR=<its programs> cargo test -p journeys --test tests golden_stores::`
-//! once and commit it; the folders of older versions are never written again.
+//! version. To create the folder for a new version, build this version and run
+//! `THROUGHLINE_WRITE_GOLDEN=1 THROUGHLINE_TEST_BIN_DIR=<its programs> cargo test -p journeys --test tests
+//! golden_stores::`
+//! once, and commit the folder. The folders of older versions are never written again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,12 +18,12 @@ use journeys::sample_project::{memories_dir, snapshot};
 use serde_json::Value;
 use testutils::golden::{COMMITTED, GoldenHome, PRIVATE};
 
-/// The version whose folder is written.
+/// The version for which a folder can be written.
 const VERSION: &str = "0.1.0";
-/// All versions with a folder.
+/// All versions that have a folder.
 const VERSIONS: [&str; 1] = [VERSION];
 
-/// The day after the last session.
+/// The current time, one day after the last session.
 const NOW: &str = "2026-11-21T09:00:00Z";
 
 struct Golden {
@@ -45,7 +47,7 @@ impl Golden {
         serde_json::from_str(&self.run(project, arguments)).unwrap()
     }
 
-    /// Returns ids and titles of the memories of a project and the user.
+    /// Returns ids and titles of the memories of a project and of the user.
     fn memories(&self, project: &str) -> BTreeSet<(String, String)> {
         let list = self.json(project, &["list", "--json"]);
         let text = |memory: &Value, key: &str| memory[key].as_str().unwrap().to_owned();
@@ -60,7 +62,7 @@ impl Golden {
     }
 }
 
-/// Returns the bytes of all files below a folder, except those whose paths contain one of the texts.
+/// Returns the bytes of all files below a folder, except files whose paths contain one of the given texts.
 fn files(folder: &Path, without: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = snapshot(folder).unwrap();
     files.retain(|path, _| !without.iter().any(|part| path.to_string_lossy().contains(part)));
@@ -87,7 +89,7 @@ fn every_version_is_read() {
             assert!(before.len() > 3 && !tombstones.as_array().unwrap().is_empty(), "{version}");
             let told = golden.run(project, &["sync"]);
             assert!(told.contains("project store was brought from format 1 to 2"), "{told}");
-            // Undecided memories of the rules are archived, and no others are removed.
+            // Memories of the rules about which no person decided are archived, and no others are removed.
             let after = golden.memories(project);
             let aside = golden.json(project, &["list", "--forgotten", "--json"]).to_string();
             assert!(after.is_subset(&before), "{version}, {project}");
@@ -127,13 +129,13 @@ fn a_store_of_a_later_version_is_written_by_no_program() {
             "project" => home.join("version"),
             _ => root.join(".throughline/version"),
         };
-        // Creates an index of this machine: the fixture's has the times of other files.
+        // The index is built again, since the index in the fixture contains the times of other files.
         golden.run(COMMITTED, &["sync"]);
         golden.environment.wait_until_quiet();
         fs::write(mark, "99 9.9.0\n").unwrap();
         let list = golden.json(COMMITTED, &["list", "--json"]);
         let id = list[0]["id"].as_str().unwrap().to_owned();
-        // Locks are files, and the stored report of a failed background run is disposable state.
+        // Lock files, and the report of a failed background run, may differ: the latter is disposable state.
         let mut without = vec!["store.lock", "sync.lock"];
         if kind != "project" {
             without.extend([".local/state"]);
@@ -180,7 +182,8 @@ fn a_store_of_a_later_version_is_written_by_no_program() {
             if moment.event == "UserPromptSubmit" {
                 assert!(ran.context().contains("port 7442"), "{kind}: recall goes on");
             }
-            // Hooks check the project's own state; other stores are reported by the failed background run.
+            // Hooks check the format of the project's own state. For other stores, the notice is about the failed
+            // background run.
             let is_told = ran.notice().contains("9.9.0");
             assert_eq!(is_told, moment.event == "SessionStart", "{kind}: {}", ran.notice());
         }
@@ -210,7 +213,7 @@ fn a_backup_leads_back_to_what_the_earlier_version_wrote() {
             assert!(told.contains("Put back:"), "{told}");
         }
     }
-    // Memories archived because rules wrote them are in `archived`.
+    // Memories that were archived because rules wrote them are in the folder `archived`.
     let left = files(&home.drafts, &[]);
     let gone: Vec<_> = before.keys().filter(|path| !left.contains_key(*path)).collect();
     let aside = files(&home.archived_memories, &[]).len();

@@ -1,4 +1,4 @@
-//! From a history of sessions to the text given to Claude: init, sync, hooks, search.
+//! Tests of the way from a history of sessions to the texts that Claude receives: init, sync, hooks, search.
 
 use journeys::hook_run::Moment;
 use journeys::sample_project::Sample;
@@ -60,7 +60,7 @@ fn nothing_is_given_twice_in_a_session() {
     for moment in &moments[1..] {
         assert_eq!(given(&sample, SESSION, moment), "", "{}", moment.event);
     }
-    // A resume repeats its block byte for byte, which the client drops.
+    // When a session is resumed, the same block is printed byte for byte, and the client drops the repetition.
     let block = given(&sample, "another", &Moment::start("startup"));
     assert_eq!(given(&sample, "another", &Moment::start("resume")), block);
 }
@@ -105,7 +105,7 @@ fn a_turn_that_just_ended_is_in_the_next_session() {
     sample.sync().unwrap();
     let story = journeys::sample_project::stories().unwrap().remove(5);
     story.write(&sample.environment.claude_dir(), &sample.root).unwrap();
-    // There is no Stop event: the session was killed before. Its prompt has left a note.
+    // The session was killed, so there was no Stop event. The hook of its prompt has left a note.
     let prompt = Moment::prompt("Continue with the mail to the harbour master.");
     given(&sample, &story.session, &prompt);
     let mut told = given(&sample, SESSION, &Moment::start("startup"));

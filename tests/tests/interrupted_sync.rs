@@ -1,5 +1,5 @@
-//! A sync may be killed at any moment, and transcripts may arrive in any slices: the final contents are the same, byte
-//! for byte, as after one undisturbed sync.
+//! A sync may be killed at any moment, and transcripts may grow by pieces of any length. The final contents must equal
+//! those of one undisturbed sync byte for byte.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use journeys::sample_project::{Sample, copy, snapshot, stories};
 /// Number of kills; `THROUGHLINE_TEST_KILLS` overrides it.
 const KILLS: usize = 50;
 
-/// Number of slicings.
+/// Number of ways in which transcripts are divided into pieces.
 const SLICINGS: usize = 2;
 
 /// Pseudo-random numbers, the same in every run (xorshift64).
@@ -30,8 +30,8 @@ impl Random {
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Returns the permanent files: memories and the archive of turns. The ledger is a log of all changes, and mined drafts
-/// are a cache.
+/// Returns the permanent files: memories, and the archive. The ledger is omitted because it logs all changes, and mined
+/// drafts because they are a cache.
 fn kept(sample: &Sample) -> (Files, Files) {
     let mut data = snapshot(&sample.environment.data_dir()).unwrap();
     data.retain(|name, _| name.components().any(|part| part.as_os_str() == "archive"));
@@ -50,7 +50,7 @@ fn assert_same(sample: &Sample, expected: &(Files, Files), story: &str) {
     }
 }
 
-/// The state right after `init`, for repeated runs.
+/// The state directly after `init`, to which each run returns.
 struct Begun {
     sample: Sample,
     copy: PathBuf,
@@ -110,7 +110,7 @@ fn sync_killed_after(sample: &Sample, time: Duration) {
         .spawn()
         .unwrap();
     std::thread::sleep(time);
-    // The sync may have ended already, which is one of the cases.
+    // An error is ignored, since the sync may have ended already.
     drop(child.kill());
     child.wait().unwrap();
 }
@@ -128,7 +128,7 @@ fn a_kill_at_any_moment_costs_only_work() {
     let kills: usize = kills.unwrap_or(KILLS);
     let mut random = Random(0x2026_1120);
     for kill in 0..kills {
-        // Sometimes several kills in a row: a run then continues an interrupted one.
+        // The state is not always restored, so that some runs continue an interrupted one.
         if kill % 3 == 0 {
             begun.again().unwrap();
             begun.write_all().unwrap();
@@ -168,7 +168,7 @@ fn transcripts_in_slices_equal_transcripts_at_once() {
         while !open.is_empty() {
             let chosen = random.below(open.len());
             let (path, bytes, end) = &mut open[chosen];
-            // A slice may end anywhere, even within a line.
+            // A piece may end anywhere, even within a line.
             *end = (*end + 1 + random.below(bytes.len() / 2)).min(bytes.len());
             fs::write(&*path, &bytes[..*end]).unwrap();
             if *end == bytes.len() {

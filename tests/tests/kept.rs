@@ -1,5 +1,5 @@
-//! Users' files survive changes of readers, settings, git and other writers; `scripts/stress kept` runs this for
-//! longer.
+//! Users' files must survive changes of readers and settings, git operations and other writers. `scripts/stress kept`
+//! runs this for a longer time.
 
 use journeys::trial::kept::kept;
 

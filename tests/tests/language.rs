@@ -1,12 +1,12 @@
-//! Counts of figures of speech in the project's English, such as verbs of speech for programs and files. Each limit is
-//! the count of the day on which it was set, and is only ever lowered.
+//! Counts figures of speech in the project's English, such as verbs of speech for programs and files. Each limit is the
+//! count of the day on which it was set, and may only be lowered.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use journeys::environment::TestEnvironment;
 
-/// Words that are counted, and pairs of words of which the first is counted.
+/// Words to count, and pairs of words of which each occurrence counts once.
 struct Rule {
     name: &'static str,
     words: &'static [&'static str],
@@ -47,7 +47,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Returns the texts of the files below a folder whose names end with `ending`, without build folders.
+/// Returns the texts of the files below a folder whose names end with `ending`. Build folders are skipped.
 fn texts(folder: &Path, ending: &str) -> Vec<String> {
     let is_searched = |entry: &walkdir::DirEntry| {
         let name = entry.file_name().to_string_lossy();
@@ -65,7 +65,7 @@ fn comments() -> String {
     for source in texts(&root(), ".rs") {
         for line in source.lines() {
             if let Some((before, comment)) = line.split_once("//") {
-                // An address within a string is no comment.
+                // A `//` after a colon is an address in a string, not a comment.
                 if !before.ends_with(':') {
                     comments.push_str(comment.trim_start_matches(['/', '!']));
                     comments.push('\n');

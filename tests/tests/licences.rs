@@ -1,13 +1,13 @@
-//! Tests of our dependencies and their licences.
+//! Tests of the dependencies and their licences.
 
 use std::fs;
 
 use journeys::metadata;
 
-/// The only package with other than permissive terms; NOTICE describes the consequences.
+/// The only package whose licence is not permissive; NOTICE describes the consequences.
 const COPYLEFT: &str = "keyword_extraction";
 
-/// Terms that only require their text to be kept.
+/// Licences that only require their text to be kept.
 const PERMISSIVE: [&str; 11] = [
     "0BSD",
     "Apache-2.0",

@@ -1,14 +1,15 @@
-//! docs/limits.md lists all limits. It is compared with the source: the test detects values that differ, constants that
-//! were removed, and bounds in bytes that are not on the page.
+//! docs/limits.md must list all limits. The test compares it with the source: it detects values that differ, constants
+//! that were removed, and limits in bytes that are missing on the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A constant: its file and its name.
+/// A constant, as its file and its name.
 type Place = (String, String);
 
-/// Sources whose constants only limit pieces of text within these bounds.
+/// Source files whose constants are not listed, since they only apply to pieces of text that other limits bound
+/// already.
 const WITHIN: [&str; 10] = [
     "memory-store/recall/src/embed/",
     "memory-store/src/keywords.rs",
@@ -26,7 +27,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Returns the rows of the page: a constant, and its value with the unit.
+/// Returns the rows of the page: each constant, and its value with the unit.
 fn documented_limits() -> BTreeMap<Place, String> {
     let page = fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let mut told = BTreeMap::new();
@@ -40,7 +41,7 @@ fn documented_limits() -> BTreeMap<Place, String> {
     told
 }
 
-/// Parses `16 KiB`, `20 min`, `64 files`: bytes, milliseconds, or a count.
+/// Parses a value such as `16 KiB`, `20 min` or `64 files` into bytes, milliseconds or a count.
 fn meant(value: &str) -> u64 {
     let (number, unit) = value.split_once(' ').unwrap_or_else(|| panic!("no unit: {value}"));
     let number: u64 = number.replace(',', "").parse().unwrap_or_else(|_| panic!("{value}"));
@@ -55,7 +56,7 @@ fn meant(value: &str) -> u64 {
         }
 }
 
-/// Returns the constants at the top level of a file, and their expressions.
+/// Returns the constants at the top level of a file, with their expressions.
 fn constants(text: &str) -> BTreeMap<&str, &str> {
     let constant = |line| {
         let line: &str = line;
@@ -69,11 +70,11 @@ fn constants(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(constant).collect()
 }
 
-/// Evaluates an expression of numbers, `<<`, `*`, and the constructors of a time, in milliseconds.
+/// Evaluates an expression of numbers, `<<`, `*`, and constructors of durations, which result in milliseconds.
 fn worth(value: &str) -> u64 {
-    // Builds for valgrind have longer timeouts.
+    // The factor, which makes timeouts longer in builds for valgrind, is removed.
     let value = value.replace(" * PATIENCE as u64", "").replace("PATIENCE as u64", "1");
-    // Constants of other files, which have their own rows.
+    // These constants are in other files, and have their own rows.
     let value = value.replace("FRONT_BYTES_MAX", "65_536").replace("SESSIONS_MAX", "20");
     if let Some(inner) =
         value.strip_suffix(')').and_then(|v| v.strip_prefix("Duration::from_secs("))

@@ -1,6 +1,4 @@
-//! Journeys across the programs, as one test program, because each program is linked with all
-//! crates.
-//! long.
+//! Journeys across the programs. They are one test program, because linking a program with all crates takes long.
 
 #![expect(
     clippy::disallowed_methods,

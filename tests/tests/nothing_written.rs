@@ -1,4 +1,4 @@
-//! No file is written where this is forbidden: in read mode, in an untrusted store, and in a
+//! Tests that no file is written where writing is forbidden: in the mode `read`, in an untrusted store, and in a
 //! project that `scripts/try` only reads.
 
 use std::fs;
@@ -26,7 +26,7 @@ fn read_mode_recalls_and_writes_nothing() {
     let mut told = String::new();
     for moment in moments(&sample) {
         let payload = moment.payload(&sample.environment, &sample.root, "s").to_string();
-        // The default in CI is the same as an explicit setting.
+        // In CI, the default mode is the same as the explicit one.
         for variable in [("THROUGHLINE", "read"), ("CI", "true")] {
             let output = sample
                 .environment
@@ -78,7 +78,7 @@ fn a_store_that_nobody_vouched_for_is_silent_until_it_is_trusted() {
 fn looking_at_a_project_changes_nothing_of_it() {
     let environment = TestEnvironment::new().unwrap();
     let root = sample_project::create(&environment).unwrap();
-    // A file that git would check again if its index had to be refreshed.
+    // Git would write its index if it had to refresh the entry of this changed file.
     fs::write(root.join("README.md"), "# tidelog\n").unwrap();
     let before = snapshot(&environment.path()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_try-throughline"));

@@ -1,5 +1,5 @@
-//! `scripts/package` with generated archives: the metadata for package managers. `scripts/e2e-packages` installs real
-//! ones.
+//! Tests of `scripts/package` with generated archives: the metadata for package managers. `scripts/e2e-packages`
+//! installs real packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-apple-darwin"];
 
-/// Creates archives of platforms with their checksums; returns the checksums.
+/// Creates archives for platforms, with a file of checksums; returns the checksums.
 fn release(folder: &Path, targets: &[&str]) -> Vec<String> {
     let mut sums = String::new();
     let checksums = targets.iter().map(|target| {
@@ -41,7 +41,7 @@ fn package(folder: &Path) -> (Output, PathBuf) {
     (command.args(["--base-url", "https://example.com/releases/"]).output().unwrap(), out)
 }
 
-/// Returns whether this machine has the programs that the script needs; release machines have them.
+/// Returns whether this machine has the programs that the script needs. Machines that build releases have them.
 fn has_python() -> bool {
     let found = printed(Command::new("python3").args(["-c", "import tomllib"])).is_ok();
     if !found {
@@ -77,7 +77,7 @@ fn every_package_manager_gets_the_url_and_checksum_of_each_archive() {
     let wrapper = parsed("throughline/package.json");
     let wanted = json!({"@throughline/linux-x64": "7.8.9", "@throughline/darwin-arm64": "7.8.9"});
     assert_eq!(wrapper["optionalDependencies"], wanted);
-    // Its installation runs no script.
+    // The package runs no script when it is installed.
     assert!(wrapper.get("scripts").is_none(), "{wrapper}");
     let platform = parsed("darwin-arm64/package.json");
     assert_eq!((&platform["os"], &platform["cpu"]), (&json!(["darwin"]), &json!(["arm64"])));
@@ -122,7 +122,7 @@ fn a_changed_archive_is_refused() {
     assert!(!out.exists());
 }
 
-/// The workflow runs only on GitHub, so its text is checked here.
+/// The workflow runs only on GitHub, so the test checks its text.
 #[test]
 fn the_release_workflow_builds_each_platform_that_packages_have() {
     let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
@@ -137,7 +137,7 @@ fn the_release_workflow_builds_each_platform_that_packages_have() {
         .filter_map(|line| line.strip_prefix("[platform.")?.strip_suffix(']'))
         .collect();
     assert_eq!(built, packed);
-    // Its scripts exist, with the options that it passes.
+    // The scripts that the workflow runs exist and have the options that it passes.
     for (script, options) in [
         ("scripts/release", &["--target", "--out"][..]),
         ("scripts/get", &["--from"]),
@@ -150,13 +150,14 @@ fn the_release_workflow_builds_each_platform_that_packages_have() {
             assert!(workflow.contains(option) && text.contains(option), "{script} {option}");
         }
     }
-    // Releases are drafts published by a person, and only the last step has write permission.
+    // A release is a draft until a person publishes it, and only the last step may write.
     assert!(workflow.contains("gh release create \"$GITHUB_REF_NAME\" --draft"));
     assert_eq!(workflow.matches("contents: write").count(), 1);
     assert!(workflow.contains("\npermissions:\n  contents: read\n"));
 }
 
-/// Cargo keeps symbols in the program of a package with its own profile settings, unless these contain `strip`.
+/// If a package has its own profile settings, Cargo keeps the symbols in its program unless these settings contain
+/// `strip`.
 #[test]
 fn packages_with_programs_are_stripped_in_a_release() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();

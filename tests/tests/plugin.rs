@@ -1,4 +1,4 @@
-//! The plugin of Claude Code: its registrations, and its launcher in every situation.
+//! Tests of the Claude Code plugin: its registrations, and its launcher in every situation.
 
 use std::fs;
 use std::io::Write as _;
@@ -55,7 +55,7 @@ fn its_skill_is_the_one_of_init_with_the_names_of_a_plugins_tools() {
     assert_eq!(skill, wanted);
 }
 
-/// A home in which some programs are installed: each prints its own name.
+/// A home in which some programs are installed. Each program prints its own name.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -78,7 +78,7 @@ impl Home {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Runs the launcher with each shell of this machine; all must print the same, and succeed.
+    /// Runs the launcher with each shell of this machine. All runs must succeed with the same output.
     fn run(&self, program: &str) -> String {
         self.run_with(program, &[])
     }
@@ -103,7 +103,7 @@ impl Home {
             command.envs(variables.iter().copied());
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = command.spawn().unwrap();
-            // A hook that does not read may have ended already.
+            // An error is ignored, since a hook that does not read its input may have ended already.
             drop(child.stdin.take().unwrap().write_all(asked.as_bytes()));
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success(), "{shell}: {output:?}");
@@ -127,7 +127,7 @@ fn without_programs_a_session_shows_one_hint() {
     }
 }
 
-/// A failing server is reported to the model in each session; a server without tools is not.
+/// The client reports a failing server to the model in each session. It does not report a server without tools.
 #[test]
 fn in_place_of_the_server_one_without_tools_answers() {
     let home = Home::new();
@@ -162,15 +162,15 @@ fn programs_are_found_where_installers_put_them_and_in_path() {
     assert_eq!(home.run("throughline-stop"), ".local/bin throughline-stop\n");
 }
 
-/// Handlers of a hook as written by `init` for each client and scope.
+/// Handlers of a hook, as `init` writes them for each client and scope.
 const HANDLERS: [&str; 3] = [
     "{\"type\": \"command\", \"command\": \"/home/ada/.local/bin/throughline-stop\", \"args\": []}",
     "{\"type\": \"command\", \"command\": \"[ -x '/opt/bin/throughline-stop' ] || exit 0; exec '/opt/bin/throughline-stop'\"}",
     "{\"type\": \"command\", \"command\": \"command -v throughline-stop >/dev/null 2>&1 || exit 0; exec throughline-stop\"}",
 ];
-/// Files of a project in which hooks may be registered.
+/// Files of a project in which hooks can be registered.
 const OF_PROJECT: [&str; 2] = ["work/.claude/settings.json", "work/.claude/settings.local.json"];
-/// The record of `init`.
+/// The record of insertions by `init`.
 const RECORD: &str = ".local/share/throughline/installed.json";
 const SERVERS: &str =
     "{\"mcpServers\": {\"throughline\": {\"command\": \"/opt/bin/throughline-mcp\"}}}\n";
@@ -214,12 +214,12 @@ fn what_init_registered_is_not_run_twice() {
             home.writes(settings, &stop_hook(handler));
             home.records(settings, "hooks");
             assert_eq!(home.run("throughline-stop"), "", "{settings}: {handler}");
-            // The hooks were removed by hand since.
+            // The hooks were removed by hand after `init`.
             home.writes(settings, "{}");
             assert_ne!(home.run("throughline-stop"), "", "{settings}");
         }
     }
-    // A program of another event does not count, nor does a word that contains its name.
+    // Neither a program of another event counts, nor a word that contains the program's name.
     let home = Home::with_programs();
     home.writes(".claude/settings.json", "{\"x\": \"/bin/throughline-stop-watch\"}");
     assert_ne!(home.run("throughline-stop"), "");
@@ -231,7 +231,7 @@ fn files_of_a_clone_do_not_silence_it() {
         let home = Home::with_programs();
         home.writes(settings, &stop_hook(HANDLERS[2]));
         assert_ne!(home.run("throughline-stop"), "", "{settings}");
-        // The file has another insertion of ours, or the insertion is in another file.
+        // The record names another insertion into this file, or an insertion into another file.
         home.records(settings, "rules");
         assert_ne!(home.run("throughline-stop"), "", "{settings}");
         home.records("other/.claude/settings.json", "hooks");
@@ -244,7 +244,7 @@ fn files_of_a_clone_do_not_silence_it() {
         home.records("work/.mcp.json", "server");
         assert_eq!(home.run("throughline-mcp"), "", "{servers}");
     }
-    // A folder of the user that is named in the project's settings counts as the project's.
+    // If the project's settings name a folder of the user, the folder counts as the project's.
     let home = Home::with_programs();
     home.writes("work/mine/settings.json", &stop_hook(HANDLERS[0]));
     home.writes("work/mine/.claude.json", SERVERS);
@@ -276,7 +276,7 @@ fn a_server_that_init_registered_is_not_started_twice() {
     assert_ne!(home.run("throughline-mcp"), "");
     fs::write(home.path(".claude.json"), SERVERS).unwrap();
     assert_eq!(home.run("throughline-mcp"), "");
-    // With its own configuration folder, the client reads the file there.
+    // If the configuration folder is set, the client reads the file there.
     let other = home.path("other");
     fs::create_dir_all(&other).unwrap();
     let variables = [("CLAUDE_CONFIG_DIR", other.as_path())];

@@ -1,5 +1,5 @@
-//! Poisoned memories through the whole program: another person commits them, a pull fetches them, a sync indexes them,
-//! and hooks and the server are queried for them. The same is done with harmless memories that resemble them.
+//! Tests of poisoned memories with all programs: another person commits the memories, a pull fetches them, a sync
+//! indexes them, and hooks and the server are queried for them. The same is done with similar harmless memories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,22 +17,22 @@ use corpora::{Case, HARMLESS, POISON, cases};
 
 const NOW: &str = "2026-10-02T09:30:00Z";
 
-/// Label of a memory that this machine did not derive, write or release.
+/// Label of memories that were not derived, written or released on this machine.
 const LABEL: &str = "from the repository";
 
-/// Sets of orders in memories. `blind` was written without access to the rules.
+/// Sets of memories with injected instructions. The set `blind` was written without access to the rules.
 const SETS: [&str; 3] = ["deeds", "blind", "late"];
 
-/// Kinds that an attacker would choose for memories to be given unasked.
+/// Kinds that an attacker would choose, because their memories are injected without a request.
 const KINDS: [&str; 5] = ["fix", "gotcha", "convention", "preference", "fact"];
 
-/// A memory of another person, and the output that contained it.
+/// A memory of another person, and the output in which it occurs.
 struct Planted {
     case: Case,
     is_poison: bool,
-    /// A word that occurs only in its title.
+    /// A word that occurs only in the title of this memory.
     word: String,
-    /// Lines with that word in the output of hooks and the server.
+    /// Lines of the output of hooks and server that contain this word.
     lines: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Planted {
         )
     }
 
-    /// Collects the lines about it from an output.
+    /// Collects the lines of an output that contain the memory.
     fn hears(&mut self, said: &str) {
         let lines = said.lines().filter(|line| line.contains(&self.word));
         self.lines.extend(lines.map(str::to_owned));
@@ -77,7 +77,7 @@ impl Planted {
     }
 }
 
-/// A project of another person that was cloned and set up on this machine before the memories arrived.
+/// A project of another person that was cloned and set up on this machine before the memories were committed.
 struct World {
     environment: TestEnvironment,
     root: PathBuf,
@@ -93,7 +93,7 @@ impl World {
         let url = upstream.to_str().unwrap();
         environment.git(&environment.path(), &["clone", "--quiet", url, "clone"]).unwrap();
         let world = Self { root: environment.path().join("clone"), environment };
-        // There is nothing to trust yet.
+        // At this time the project contains no memory to trust.
         world.run(&["init", "--yes", "--no-register"]);
 
         let folder = upstream.join(".throughline/memories");
@@ -111,7 +111,7 @@ impl World {
         self.environment.throughline(&self.root, arguments).unwrap()
     }
 
-    /// Returns a hook's text for the model, in a session of its own.
+    /// Runs a hook in a separate session; returns its text for the model.
     fn hook(&self, moment: &Moment, session: &str) -> String {
         let run = moment.run(&self.environment, &self.root, session).unwrap();
         assert_eq!(run.output.status.code(), Some(0), "{run:?}");
@@ -125,7 +125,7 @@ fn commit(environment: &TestEnvironment, root: &Path) {
     environment.git(root, &["commit", "--quiet", "--allow-empty", author, "--message=x"]).unwrap();
 }
 
-/// Returns all texts that the model reads on a recall.
+/// Calls `recall`; returns all texts that the model receives.
 fn recall(server: &mut McpServer, query: &str) -> String {
     server.call("recall", &json!({"query": query}))
 }
@@ -183,7 +183,7 @@ fn memories_of_somebody_else_s_are_held_or_labelled() {
     );
     eprintln!("{report}");
     assert!(poisoned >= 60 && harmless >= 60, "{report}");
-    // Both channels return the harmless ones; otherwise the absence of the poisoned ones would prove nothing.
+    // Both ways return most of the harmless memories. Otherwise, the absence of the poisoned ones would prove nothing.
     assert!(["prompt", "server"].iter().all(|way| by_way[way] > harmless / 2), "{report}");
     assert_eq!(unlabelled, [0, 0], "{report}");
     assert!(reached[0] * 10 <= poisoned, "{report}");

@@ -1,5 +1,5 @@
-//! Memories committed by a colleague: a pull fetches them, a session's start notifies the user once, each is labelled,
-//! and with `pulled = "reviewed"` none is given to a model before its release.
+//! Memories that a colleague committed: a pull fetches them, the start of a session notifies the user once, and each
+//! memory is labelled. With `pulled = "reviewed"`, none of them is injected before its release.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn pulled_memories_are_announced_once_and_given_as_the_user_wants() {
     add("The staging database is read only", "convention");
     add("Tags are signed with the release key", "preference");
     ours.git(&root, &["pull", "--quiet"]).unwrap();
-    // The new files were not checked yet; the start begins a check, for which the sync waits.
+    // The new files were not checked yet. The start of the session begins a check, and the sync waits for its end.
     assert!(!start("two").context().contains("staging"));
     run(&["sync"]);
     let third = start("three");

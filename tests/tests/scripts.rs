@@ -1,4 +1,4 @@
-//! The scripts of developers: `--help` has no side effects.
+//! Tests of the developers' scripts: `--help` has no side effects.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use journeys::metadata::root;
 use testutils::{SYSTEM_PATH, SealedHome};
 
-/// Programs with side effects: they build, install, fetch or show something.
+/// Programs with side effects: they build, install, download or display something.
 const DOING: [&str; 24] = [
     "cargo",
     "rustc",
@@ -88,7 +88,7 @@ fn help_is_printed_and_nothing_is_built() {
             continue;
         }
         let name = script.file_name().unwrap().to_str().unwrap();
-        // Also after other words.
+        // `--help` is also accepted after other words.
         for words in [&["--help"][..], &["-h"], &["something", "--help"]] {
             if is_python && words.len() > 1 {
                 continue;
@@ -122,7 +122,7 @@ fn help_is_printed_and_nothing_is_built() {
 #[test]
 fn the_tests_say_what_is_missing() {
     let home = SealedHome::new();
-    // A machine with only these programs.
+    // A machine that has only these programs.
     for name in ["bash", "env", "sed", "dirname"] {
         let path = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
         let path = path.iter().find(|path| path.exists()).unwrap();

@@ -1,7 +1,7 @@
-//! Secrets through the whole program: known forms of secrets are written into all suitable places of sessions and
-//! synced; then all stored bytes and the output of hooks are searched for the values.
+//! Tests of secrets with all programs: known forms of secrets are written into all suitable places of sessions, which
+//! are then synced. After that, all stored bytes and the output of hooks are searched for the secrets.
 //!
-//! Secrets that are not hidden yet are listed by place and form in `fixtures/secrets-missed.tsv`.
+//! `fixtures/secrets-missed.tsv` lists the places and forms of secrets that redaction does not find yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ mod made;
 
 use made::form::{Case, PLACES, forms, parts};
 
-/// Secrets that are not hidden yet.
+/// Secrets that redaction does not find yet.
 const MISSED: &str = include_str!("../fixtures/secrets-missed.tsv");
 
 /// Minimum share of hidden secrets at each place, in percent.
@@ -28,10 +28,10 @@ const HIDDEN_PERCENT_MIN: usize = 95;
 /// Number of forms in one session.
 const OF_SESSION: usize = 20;
 
-/// Length in bytes below which a value may be part of another word by chance.
+/// Length in bytes below which a value may occur in another word by chance.
 const SHORT_BYTES: usize = 12;
 
-/// Function that returns the steps of a session containing a text.
+/// A function that returns the steps of a session that contains a text.
 type Says = fn(&str) -> Vec<Value>;
 
 fn prompt(text: &str) -> Vec<Value> {
@@ -96,7 +96,7 @@ fn command(text: &str) -> Vec<Value> {
     vec![json!({"bash": text, "prints": "done"})]
 }
 
-/// Steps with a command that fails first and works later, from which a fix is made.
+/// Returns steps in which a command first fails and later succeeds, from which a fix is derived.
 fn tried(text: &str) -> Vec<Value> {
     let fails = json!({"bash": text, "fails": "error: the host cannot be reached from here"});
     vec![fails, json!({"bash": text, "prints": "done"})]
@@ -149,7 +149,7 @@ fn edited(text: &str) -> Vec<Value> {
     vec![json!({"edit": "deploy/settings.txt", "old": "first line\n", "new": text})]
 }
 
-/// Places of a session for the text of each table.
+/// For each table of forms, the places of a session in which its texts occur.
 const OCCURS: [(&str, &[(&str, Says)]); 6] = [
     (
         "prompts",
@@ -210,7 +210,7 @@ const OCCURS: [(&str, &[(&str, Says)]); 6] = [
     ),
 ];
 
-/// A form at a place, and the needles of its secrets.
+/// A form at a place, and the texts that would reveal its secrets.
 struct Told {
     place: &'static str,
     form: &'static str,
@@ -219,7 +219,7 @@ struct Told {
     needles: Vec<String>,
 }
 
-/// Returns all forms at all places where they occur. No value is part of another.
+/// Returns all forms at all places where they occur. No value is part of another value.
 fn placed_forms() -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
     let mut taken = BTreeSet::new();
@@ -228,7 +228,7 @@ fn placed_forms() -> Vec<Told> {
         for (number, form) in forms(table).enumerate() {
             for (at, (place, says)) in places.iter().enumerate() {
                 let seed = |again: u64| again << 32 | (number as u64) << 8 | at as u64;
-                // Text common to all cases of the form reveals nothing, for example the lines around a key.
+                // Text that all cases of the form have in common, such as the lines around a key, reveals nothing.
                 let other = Case::new(form, u64::MAX).text;
                 let (case, needles) = (1..100)
                     .map(|again| {
@@ -247,7 +247,8 @@ fn placed_forms() -> Vec<Told> {
     told
 }
 
-/// Returns the revealing parts of a case's secrets: each secret, half of a long one, three words of a phrase.
+/// Returns the texts that would reveal a case's secrets: each secret, half of a long secret, and three consecutive
+/// words of a phrase.
 fn needles(case: &Case) -> Vec<String> {
     if case.is_phrase() {
         let threes = case.secrets.windows(3);
@@ -260,11 +261,12 @@ fn needles(case: &Case) -> Vec<String> {
         .collect()
 }
 
-/// Writes sessions with all of them.
+/// Writes sessions that contain all forms.
 fn write_sessions(sample: &Sample, told: &[Told]) {
     for (number, of_session) in told.chunks(OF_SESSION).enumerate() {
         let mut steps = Vec::new();
-        // A continued session begins with a summary; elsewhere the turns themselves are in the transcript.
+        // A continued session begins with a summary. For the other places, the transcript contains the turns
+        // themselves.
         let (summaries, others): (Vec<&Told>, Vec<&Told>) =
             of_session.iter().partition(|told| told.place == "summary");
         for told in summaries {
@@ -275,7 +277,7 @@ fn write_sessions(sample: &Sample, told: &[Told]) {
         );
         for told in others {
             steps.extend((told.says)(&told.text));
-            // The next prompt does not answer a question of Claude.
+            // After this text, the next prompt does not answer a question of Claude.
             steps.push(json!({"claude": "I looked at that and go on with the importer."}));
         }
         let minutes = jiff::SignedDuration::from_mins(60 * i64::try_from(number).unwrap());
@@ -290,7 +292,7 @@ fn write_sessions(sample: &Sample, told: &[Told]) {
     }
 }
 
-/// Returns the hooks' output at a session's start and to prompts about passwords and tokens.
+/// Returns the output of hooks at the start of a session, and for prompts about passwords and tokens.
 fn hook_output(sample: &Sample) -> Vec<u8> {
     let asked = [
         "What is the password of the staging database?",
@@ -312,7 +314,7 @@ fn hook_output(sample: &Sample) -> Vec<u8> {
     said
 }
 
-/// Returns all stored bytes by name: unpacked, and additionally with decoded JSON.
+/// Returns all stored bytes by the name of their file: unpacked, and a second time with JSON escapes decoded.
 fn stored(sample: &Sample) -> BTreeMap<String, Vec<u8>> {
     let folders = [
         sample.environment.home().join(".local"),
@@ -338,7 +340,7 @@ fn unpacked(bytes: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// Decodes the escapes of JSON.
+/// Decodes the escapes of JSON in a text.
 fn unescaped(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -371,7 +373,7 @@ fn unescaped(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Returns the places of each needle, by its number.
+/// For each needle, returns the names of the files that contain it.
 fn found(
     needles: &[&str],
     stored: &BTreeMap<String, Vec<u8>>,
@@ -380,7 +382,7 @@ fn found(
     let mut found: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for (name, bytes) in stored {
         let mut texts = vec![name.clone().into_bytes(), bytes.clone()];
-        // JSON may be nested in JSON, up to three times.
+        // JSON may be nested in JSON up to three times.
         while texts.len() < 4 && texts.last().is_some_and(|text| text.contains(&b'\\')) {
             texts.extend(texts.last().map(|text| unescaped(text)));
         }

@@ -1,5 +1,5 @@
-//! Tests of SECURITY.md's promises about this machine: private files stay private, no network is used, no secret
-//! reaches our files, and names chosen by strangers do no harm.
+//! Tests of the promises in SECURITY.md about this machine: private files stay private, the network is not used, no
+//! secret is stored, and names that strangers chose do no harm.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use journeys::sample_project::Sample;
 use journeys::story::transcript_path;
 use serde_json::json;
 
-/// All files and folders below a folder.
+/// Returns all files and folders below a folder.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -98,7 +98,7 @@ fn a_private_folder_that_was_open_to_others_is_closed() {
     }
 }
 
-/// Kills a process that opens a non-local socket; child processes inherit this.
+/// Makes the kernel kill the process, and each of its child processes, when it opens a non-local socket.
 #[cfg(all(target_os = "linux", target_endian = "little"))]
 fn deny_network(command: &mut Command) {
     const LOAD: u16 = 0x20;
@@ -119,14 +119,14 @@ fn deny_network(command: &mut Command) {
     let deny = move || {
         let program =
             libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-        // SAFETY: prctl(2) reads the program, which outlives the call; nothing is allocated.
+        // SAFETY: prctl(2) reads the filter, which is valid during the call; nothing is allocated.
         let done = unsafe {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                 && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
         };
         if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
-    // SAFETY: the closure calls prctl(2) only, which may be called between fork and exec.
+    // SAFETY: the closure only calls prctl(2), which is permitted between fork and exec.
     unsafe { command.pre_exec(deny) };
 }
 
@@ -139,9 +139,9 @@ fn no_program_opens_a_network_socket() {
     deny_network(asks.args(["-c", "exec 3<>/dev/tcp/127.0.0.1/9"]));
     assert!(printed(&mut asks).unwrap_err().to_string().contains("signal"), "the filter works");
 
-    // Sessions are not read: the stand-in for a model is reached over a socket.
+    // No model is configured, since the stand-in for a model is reached over a socket.
     fs::remove_file(environment.home().join(".config/throughline/config.toml")).unwrap();
-    // `status` and `doctor` check for a language model on this machine; no other command does.
+    // Of all commands, only `status` and `doctor` check for a language model on this machine.
     let throughline = environment.binary("throughline");
     for arguments in [
         &["sync"][..],
@@ -166,7 +166,7 @@ fn no_program_opens_a_network_socket() {
         let output = fed(&mut command, &payload);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
     }
-    // Processes that hooks start inherit the filter.
+    // Processes that hooks start have the filter too.
     assert_eq!(environment.wait_until_quiet(), Vec::<String>::new());
 
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -191,12 +191,12 @@ fn fed(command: &mut Command, input: &str) -> std::process::Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program may stop reading early.
+    // An error is ignored, since a program may stop reading early.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     child.wait_with_output().unwrap()
 }
 
-/// Returns the contents of a file, unpacked if it is gzip.
+/// Returns the content of a file, unpacked if it is compressed with gzip.
 fn content(environment: &TestEnvironment, path: &Path) -> Vec<u8> {
     let bytes = fs::read(path).unwrap();
     if !bytes.starts_with(&[0x1f, 0x8b]) {
@@ -211,7 +211,7 @@ fn content(environment: &TestEnvironment, path: &Path) -> Vec<u8> {
 fn no_secret_reaches_a_file_of_ours() {
     let sample = Sample::with_history().unwrap();
     let environment = &sample.environment;
-    // Made up, and assembled here so that no scanner reports this file as a leak.
+    // The tokens are invented, and assembled here so that scanners do not report this file.
     let token = |n: u32| format!("gh{}_{}{n:04}", "p", "a8Kd93LmQz72NfXw01PvRtYc54HsBe6GjU12");
     let record = |uuid: &str, kind: &str, content: serde_json::Value| {
         json!({
@@ -263,7 +263,7 @@ fn no_secret_reaches_a_file_of_ours() {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
     sample.sync().unwrap();
-    // A file of a teammate or an editor counts, too.
+    // The file is written as if by a teammate or with an editor.
     let planted = format!(
         "---\nid: 01k6h8m3v0c9f4t2r7x5n1b6qd\nkind: fact\n---\n# Archive token\n\nIt is {}.\n",
         token(7)

@@ -1,4 +1,4 @@
-//! `throughline doctor --selftest` with all programs, and with a broken one.
+//! Tests of `throughline doctor --selftest`, with all programs and with a broken one.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn a_broken_part_is_named() {
             .or_else(|_| fs::copy(environment.binary(program), folder.join(program)).map(|_| ()))
             .unwrap();
     }
-    // It succeeds without output; two others are missing.
+    // One program succeeds without output, and two others are missing.
     std::os::unix::fs::symlink("/bin/true", folder.join("throughline-user-prompt-submit")).unwrap();
     let output = selftest(&environment, &folder.join("throughline"));
     assert_eq!(output.status.code(), Some(6), "{output:?}");

@@ -1,6 +1,5 @@
-//! A long history and a slow model: the newest sessions are read first, each question is asked once even if syncs are
-//! interrupted, and a daily limit ends the questions, not the sync. In the background, battery power and load end them
-//! too.
+//! A long history and a slow model. The newest sessions are read first, and each question is asked once even if syncs
+//! are interrupted. A daily limit ends the questions but not the sync; in the background, so do battery power and load.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +30,7 @@ impl Random {
     }
 }
 
-/// Returns the number of questions about each part.
+/// Returns how often the model was asked about each part.
 fn times(asked: &[Asked]) -> BTreeMap<&str, usize> {
     let mut times = BTreeMap::new();
     for asked in asked {
@@ -48,7 +47,7 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
     for _ in 0..KILLS {
         let mut sync = history.starts_sync().unwrap();
         sleep(Duration::from_millis(200 + random.below(600)));
-        // The sync may have ended already, which is one of the cases.
+        // An error is ignored, since the sync may have ended already.
         drop(sync.kill());
         sync.wait().unwrap();
     }
@@ -56,10 +55,10 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
     let asked = server.asked();
     let times = times(&asked);
     assert_eq!(times.len(), SESSIONS);
-    // For a killed sync, a question in progress has no answer.
+    // If a sync is killed, the question in progress has no answer, and is asked again.
     let again: usize = times.values().map(|times| times - 1).sum();
     assert!(again <= KILLS, "{again} questions were put again after {KILLS} kills");
-    // On the first pass, each session is read before the earlier ones.
+    // In the first pass, sessions are read from the newest to the oldest.
     let mut seen = Vec::new();
     for asked in &asked {
         if !seen.contains(&asked.said) {
@@ -68,7 +67,7 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
     }
     let newest_first: Vec<String> = (0..SESSIONS).rev().map(decision_text).collect();
     assert_eq!(seen, newest_first);
-    // No answer is lost, no question is repeated, and a hook returns the memory of the newest session.
+    // No answer is lost, no question is repeated, and a hook injects the memory of the newest session.
     let before = server.asked().len();
     history.run(&["sync"]).unwrap();
     assert_eq!(server.asked().len(), before);
@@ -111,7 +110,7 @@ fn a_day_s_bound_ends_the_questions_and_not_the_sync() {
     let status = history.run(&["status"]).unwrap();
     assert!(status.contains("19 sessions wait to be read"), "{status}");
     assert!(status.contains("bound for reading is reached"), "{status}");
-    // On the next day the sync continues.
+    // On the next day, a sync continues the reading.
     let mut next = history.sync();
     next.env("THROUGHLINE_NOW", "2026-11-21T09:00:00Z");
     assert!(next.output().unwrap().status.success());
@@ -132,7 +131,7 @@ fn progress_is_printed_in_lines_without_a_terminal() {
     assert_eq!(json(&told)[0]["asked_later"], 0, "{told}");
 }
 
-/// Writes the files that the programs read about a laptop's power and load.
+/// Writes the files from which the programs read a laptop's power and load.
 fn describe_laptop(folder: &Path, is_plugged_in: bool, load: f64) {
     let supplies = folder.join("power_supply");
     let values = [
@@ -181,7 +180,7 @@ fn battery_and_load_end_the_questions_of_the_background_alone() {
         assert_eq!(server.asked().len(), 0, "{why}");
         let status = run("throughline", &["status"]);
         assert!(status.contains(why) && status.contains("4 sessions wait"), "{status}");
-        // The sessions are still searchable.
+        // The sessions can still be searched.
         assert!(run("throughline", &["search", "pulses"]).contains(&decision_text(3)), "{why}");
     }
     describe_laptop(&laptop, true, 0.0);
@@ -189,7 +188,7 @@ fn battery_and_load_end_the_questions_of_the_background_alone() {
     in_background();
     assert_eq!(times(&server.asked()).len(), 4);
 
-    // An explicit sync queries the model, and prints the note once.
+    // A sync that the user starts asks the model, and prints the note once.
     describe_laptop(&laptop, false, 0.0);
     let note = "The model is asked although it would pause in the background (on battery).";
     assert!(!run("throughline", &["sync"]).contains(note), "nothing is left to ask");

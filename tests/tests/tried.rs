@@ -1,4 +1,4 @@
-//! `scripts/try` on the sample project: it names the source of its memories first, and all its checks pass.
+//! `scripts/try` on the sample project names the source of its memories first, and all its checks succeed.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! Memory files vanish for many reasons. A file that git moved out of the way is written again; one that a person
-//! deleted stays deleted.
+//! Memory files disappear for many reasons. A file that git removed is written again; a file that a person deleted is
+//! not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use journeys::sample_project::{Sample, memories_dir, snapshot, stories};
 use serde_json::Value;
 
-/// Creates a sample whose memories were made from all but the last session.
+/// Creates a sample project whose memories were learned from all sessions but the last.
 fn sample() -> (Sample, BTreeMap<PathBuf, Vec<u8>>) {
     let sample = Sample::with_history().unwrap();
     sample.sync().unwrap();
@@ -44,7 +44,8 @@ fn a_removed_worktree_loses_nothing() {
     sample.git(&["worktree", "remove", &name]).unwrap();
     sample.sync().unwrap();
     let after = sample.memories().unwrap();
-    // A memory that the new session repeats may have a better title: the name still ends with its short id.
+    // If the new session repeats a memory, the memory may have a better title, but its file name still ends with the
+    // same short id.
     let short = |name: &Path| name.to_str().unwrap().rsplit('-').next().unwrap().to_owned();
     let after: BTreeSet<String> = after.keys().map(|name| short(name)).collect();
     for name in before.keys().chain(there.keys()) {
@@ -60,13 +61,13 @@ fn ids(sample: &Sample) -> BTreeSet<String> {
     memories.map(|memory| memory["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Returns the number of memories that must not be learned again.
+/// Returns the number of tombstones.
 fn tombstones(sample: &Sample) -> usize {
     let list = sample.run(&["list", "--forgotten", "--json"]).unwrap();
     serde_json::from_str::<Value>(&list).unwrap().as_array().unwrap().len()
 }
 
-/// Checks that memories on another branch do not conflict with git, but are recalled as before.
+/// Memories of another branch are not written into the working tree, but are recalled as before.
 #[test]
 fn a_branch_switch_loses_nothing() {
     let (sample, before) = sample();

@@ -1,5 +1,5 @@
-//! Clocks that are set back: after an empty battery, a suspended virtual machine, or with a file of another machine.
-//! Files on the disk then have times in the future, and the next ones are older than the last ones.
+//! Clocks that are set back: because of an empty battery, a suspended virtual machine, or a file from another machine.
+//! Files on the disk then have times in the future, and later files have earlier times.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use journeys::hook_run::Moment;
 use journeys::sample_project::{Sample, stories};
 
-/// Times years before and after the sample's clock.
+/// Times that are years before and years after the sample's clock.
 const LONG_AGO: &str = "2021-01-01T00:00:00Z";
 const FUTURE: Duration = Duration::from_secs(2_200_000_000);
 const PAST: Duration = Duration::from_secs(1_000_000_000);
 
-/// Gives every file below a folder this time.
+/// Sets the time of every file below a folder.
 fn set_times(folder: &Path, to: SystemTime) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -27,7 +27,8 @@ fn set_times(folder: &Path, to: SystemTime) {
     }
 }
 
-/// Returns the memories that a hook gives. The block about unfinished work depends on age, and so on the clock.
+/// Returns the memories that a hook injects. The block about unfinished work is removed, because it depends on the
+/// clock.
 fn given_memories(sample: &Sample, moment: &Moment, session: &str) -> Vec<String> {
     let run = moment.run(&sample.environment, &sample.root, session).unwrap();
     assert_eq!(run.output.status.code(), Some(0));
@@ -48,7 +49,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     assert!(!wanted.is_empty());
     let before = sample.memories().unwrap();
 
-    // Index, journal, session state, receipts, ledger and transcripts are from the future.
+    // The files of index, journal, session state, receipts, ledger and transcripts have times in the future.
     for folder in [
         sample.environment.data_dir(),
         sample.environment.state_dir(),
@@ -59,7 +60,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     let Sample { environment, root } = sample;
     let sample = Sample { environment: environment.at(LONG_AGO), root };
 
-    // A continued session is given no memory twice; a new one is given all of them.
+    // A memory is not injected again into a continued session, but all memories are injected into a new one.
     assert_eq!(given_memories(&sample, &prompt, "asked"), Vec::<String>::new());
     assert_eq!(given_memories(&sample, &prompt, "new"), wanted);
     assert!(!given_memories(&sample, &Moment::start("startup"), "newer").is_empty());
@@ -67,7 +68,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     assert_eq!(sample.environment.wait_until_quiet(), Vec::<String>::new());
     assert_eq!(sample.memories().unwrap(), before);
 
-    // A transcript that is older than the last one that was read.
+    // This transcript is older than the last one that was read.
     let mut story = stories().unwrap().remove(2);
     story.session = "c3000003-0000-4000-8000-000000000000".to_owned();
     let step = story.steps.iter_mut().find(|step| step["claude"].is_string()).unwrap();
@@ -84,7 +85,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     let list = sample.run(&["list", "--forgotten", "--json"]).unwrap();
     assert_eq!(list.trim(), "[]");
 
-    // A memory edited by a person, with an earlier time than before.
+    // A person edits a memory, and the file then has an earlier time than before.
     let name = after.keys().find(|name| text_of(&after, name).contains("busy_timeout")).unwrap();
     let short = name.to_str().unwrap().trim_end_matches(".md").rsplit('-').next().unwrap();
     let path = sample.memories_dir().join(name);

@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 
-/// Writes a process into a folder like `/proc`.
+/// Writes the files of a process into a folder like `/proc`.
 fn process(folder: &Path, pid: u32, parent: u32, program: &str, rest: (&[&str], &[&str])) {
     let folder = folder.join(pid.to_string());
     fs::create_dir_all(&folder).unwrap();

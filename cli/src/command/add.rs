@@ -25,7 +25,7 @@ use crate::view::changes::line;
 use crate::view::style::{NAME, paint};
 use crate::world::World;
 
-/// The command as a person types it.
+/// The command line that a person types.
 const TYPED: &str = "throughline add";
 
 /// Maximum bytes of a body that is read from stdin.
@@ -102,7 +102,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
         return Err(person::refused("`--user` decides for all of your projects", TYPED));
     }
     let stores = Stores::open(world)?;
-    // Looked up first, so that a mistyped id changes nothing.
+    // The ids are looked up before any change, so that a mistyped id changes nothing.
     let mut relations = RelationChanges::read(&args.relation, &[], None, &stores)?;
     let mut replaced = args.replaced(&stores)?;
     replaced.extend(relations.take_replaced());
@@ -136,7 +136,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
         NeighbourWord::Both | NeighbourWord::Unsaid => {}
     }
     near.retain(|near| replaced.iter().all(|older| older.memory.id != near.id));
-    // The user's memories stay active until the user agrees.
+    // If Claude runs the command, memories that the user stated stay active until the user agrees.
     let pending = if is_persons { Vec::new() } else { users_words(&stores, &mut replaced)? };
     memory.supersedes = replaced.iter().map(|older| older.memory.id).collect();
     if word != NeighbourWord::Both {
@@ -153,7 +153,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     let held = stores.note_saved(store, &saved.stored, &redactor)?;
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();
-    // A memory that is withheld, or not in the repository, replaces nothing.
+    // A memory that is withheld, or not in the repository, must not replace another memory.
     if held.is_none() && saved.suspects.is_empty() {
         for older in replaced.iter().filter(|older| older.memory.id != saved.stored.memory.id) {
             neighbours::supersede(&stores, older, saved.stored.memory.id, &mut told)?;
@@ -205,8 +205,8 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Removes the neighbours that the new memory covers completely, and returns those that it replaces. The user's own
-/// statements are excluded: the user decides about them.
+/// Removes from `near` the neighbours that the new memory covers completely, and returns the memories of these
+/// neighbours, which it replaces. Statements of the user are excluded, because the user decides about them.
 fn united(stores: &Stores, near: &mut Vec<Neighbour>) -> Result<Vec<Stored>> {
     let mut united = Vec::new();
     for at in (0..near.len()).rev() {
@@ -222,7 +222,8 @@ fn united(stores: &Stores, near: &mut Vec<Neighbour>) -> Result<Vec<Stored>> {
     Ok(united)
 }
 
-/// Separates the memories that the user stated from those to be replaced.
+/// Removes the memories that the user stated from `replaced`, and returns them. Fails if one of them applies to all
+/// projects.
 fn users_words(stores: &Stores, replaced: &mut Vec<Stored>) -> Result<Vec<Stored>> {
     let mut users = Vec::new();
     for stored in std::mem::take(replaced) {
@@ -240,7 +241,7 @@ fn users_words(stores: &Stores, replaced: &mut Vec<Stored>) -> Result<Vec<Stored
     Ok(users)
 }
 
-/// Returns the body of a memory; `-` reads it from stdin.
+/// Returns the body of a memory; for `-`, the body is read from stdin.
 pub fn body(typed: &str) -> Result<String> {
     if typed != "-" {
         return Ok(typed.to_owned());
@@ -255,7 +256,7 @@ pub fn body(typed: &str) -> Result<String> {
 }
 
 impl AddArgs {
-    /// Prints the memory that would be added, and its neighbours.
+    /// Prints the memory that the command would add, and its neighbours.
     fn would(
         &self,
         stores: &Stores,
@@ -288,7 +289,7 @@ impl AddArgs {
         Ok(replaced)
     }
 
-    /// Asks a person about the nearest neighbour, if its relation is more than `near` and undecided.
+    /// Asks a person about the nearest neighbour, unless its relation is only `near` or was already decided.
     fn word(
         &self,
         world: &World,

@@ -89,8 +89,8 @@ pub fn run(args: &BlameArgs, world: &World, out: &mut dyn Write) -> Result {
     Failure::of_empty(is_empty)
 }
 
-/// Returns whether an active or pending memory names the file, a folder above it, or something below it. For the root,
-/// which has an empty path, any path in the project counts.
+/// Returns whether an active or pending memory names the file, a folder above the file, or a path below it. The root
+/// has an empty path: a memory with any path in the project is about the root.
 fn is_about(memory: &Memory, path: &str) -> bool {
     let counts = matches!(memory.status, Status::Active | Status::Held);
     counts
@@ -101,11 +101,11 @@ fn is_about(memory: &Memory, path: &str) -> bool {
         })
 }
 
-/// Returns whether a path or glob in a memory is the file, above it, or below it.
+/// Returns whether a path or glob in a memory names the file, a folder above it, or a path below it.
 pub fn names(named: &str, path: &str) -> bool {
     let plain = named.split(['*', '?', '[']).next().unwrap_or_default();
     if plain.len() < named.len() {
-        // The part before the first wildcard decides, since the rest is usually only an extension.
+        // A glob is compared only up to the first wildcard, since the rest is usually just an extension.
         return !plain.is_empty() && path.starts_with(plain);
     }
     is_within(path, named) || is_within(named, path)
@@ -124,7 +124,7 @@ fn is_inside(path: &str) -> bool {
     !path.is_empty() && !path.starts_with(['/', '~']) && !path.starts_with("..")
 }
 
-/// Counts the accesses of a session to the path; `None` if there are none.
+/// Counts how often a session accessed the path; `None` if it did not.
 fn touches(record: &SessionRecord, path: &str) -> Option<Touches> {
     let is_it = |file: &&TouchedFile| match path {
         "" => is_inside(&file.path),

@@ -41,7 +41,7 @@ pub struct BrowseArgs {
 }
 
 impl BrowseArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         !self.json
     }
@@ -62,15 +62,15 @@ pub fn run(args: &BrowseArgs, world: &World, out: &mut dyn Write) -> Result {
 /// Purpose of choosing a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Show it.
+    /// Show the memory.
     Show,
-    /// Edit it.
+    /// Edit the memory.
     Edit,
-    /// Archive it.
+    /// Archive the memory.
     Forget,
-    /// Delete it.
+    /// Delete the memory.
     Delete,
-    /// Print its id.
+    /// Print the memory's id.
     Name,
 }
 
@@ -114,10 +114,11 @@ pub fn named_or_chosen(
     Ok(vec![chosen.ok_or_else(ask::cancelled)?.to_string()])
 }
 
-/// Runs the browser until the user leaves; returns the chosen memory.
+/// Runs the browser until the user leaves it; returns the chosen memory.
 fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> {
     let mut source = BrowseSource::open(world)?;
-    // Errors of the store are printed to the normal screen.
+    // The rows are loaded before the browser takes the screen, so that errors of the store are printed to the normal
+    // screen.
     load(Tab::Memories, &mut source, &mut state)?;
     let mut screen = Screen::enter()?;
     let left = go_round(&mut screen, &mut source, &mut state);
@@ -136,7 +137,7 @@ fn go_round(
         let look = screen.look;
         state.seen = screen.draw(|frame| draw::draw(frame, state, look))?;
         let mut next = screen.wait()?;
-        // Keys typed while the frame was drawn are processed together; only the last query is searched.
+        // Keys that were typed while the frame was drawn are processed together, and only the last query is searched.
         let mut typed = None;
         while let Some(event) = next {
             if !matches!(&event, Event::Key(key) if is_of_text(*key)) {
@@ -182,7 +183,7 @@ fn preview(source: &BrowseSource, state: &mut BrowseState) {
     }
 }
 
-/// Searches memories. A query that is invalid, such as an unfinished phrase, is reported in the last line.
+/// Searches memories by the query. An invalid query, such as an unfinished phrase, is reported in the last line.
 fn find(text: Option<String>, source: &BrowseSource, state: &mut BrowseState) {
     let Some(text) = text else { return };
     match source.find(&text) {
@@ -203,7 +204,7 @@ fn load(tab: Tab, source: &mut BrowseSource, state: &mut BrowseState) -> Result 
     Ok(())
 }
 
-/// Executes the effect of a key, and reports the result.
+/// Executes the effect of a key and shows a message with the result.
 fn work(
     effect: &Effect,
     screen: &mut Screen,
@@ -227,13 +228,13 @@ fn work(
         _ if takes_terminal => screen.lend(|| source.run(effect))?,
         _ => source.run(effect),
     };
-    // The rows are read again after a failure too, since the command may have been executed partially.
+    // The rows are read again even after a failure, since the command may have been executed partially.
     if let Err(failure) = load(Tab::Memories, source, state) {
         state.show_message(failure_line(&failure), true);
         return Ok(());
     }
     if !state.query().trim().is_empty() {
-        // A changed memory may have another rank, but it stays selected for the next key.
+        // The selected memory stays selected for the next key, even if the command changed its rank.
         let selected = state.selected_key();
         find(Some(state.query().to_owned()), source, state);
         if let Some(key) = selected {

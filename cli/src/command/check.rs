@@ -52,7 +52,7 @@ struct CheckReport {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct FileProblem {
     file: String,
-    /// Counted from 1; `None` if it concerns the whole file.
+    /// Line number, counted from 1; `None` if the problem concerns the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     problem: ProblemKind,
@@ -63,15 +63,15 @@ struct FileProblem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum ProblemKind {
-    /// Not a valid memory.
+    /// The file is not a valid memory.
     Invalid,
     /// A secret or personal data.
     Secret,
     /// A path that is valid only on one machine.
     MachinePath,
-    /// Id that another file has too.
+    /// The id of the memory is also in another file.
     RepeatedId,
-    /// Unresolved merge conflict.
+    /// The file contains an unresolved merge conflict.
     Conflict,
 }
 
@@ -82,7 +82,7 @@ pub fn run(args: &CheckArgs, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &root);
     let (settings, _) = settings_file::load(&world.dirs, tree.as_ref());
     let redactor = Redactor::new(&RedactOptions::for_store(&settings, true));
-    // A home such as /root in a container is the same for everyone.
+    // The home /root is excluded: in a container it is the same for everyone.
     let home = world.home.to_string_lossy();
     let known = [home.as_ref(), &root.to_string_lossy()].map(str::to_owned);
     let known: Vec<&str> =
@@ -97,10 +97,10 @@ pub fn run(args: &CheckArgs, world: &World, out: &mut dyn Write) -> Result {
 }
 
 impl CheckArgs {
-    /// Returns all memory files, which are needed to find repeated ids, and the paths of those to be checked.
+    /// Returns all memory files, among which repeated ids are searched, and the paths of the files to be checked.
     fn files(&self, world: &World, root: &Path) -> Result<(Vec<SideFile>, BTreeSet<String>)> {
         let named = self.named(world, root)?;
-        // Git sets this variable for its hooks; with `git commit -a` it is not the usual index.
+        // Git sets this variable for its hooks. For `git commit -a`, it names an index other than `.git/index`.
         #[expect(clippy::disallowed_methods, reason = "set by git for its hooks")]
         let index: Option<OsString> = std::env::var_os("GIT_INDEX_FILE");
         let index = index.as_deref().filter(|file| !file.is_empty());
@@ -133,7 +133,7 @@ impl CheckArgs {
             if !self.staged {
                 path.symlink_metadata().named(&path)?;
             }
-            // A file elsewhere is no memory file of this project.
+            // A file outside the root is not a memory file of this project.
             let path = without_dots(&path);
             let below = path.strip_prefix(root).map(|below| below.to_string_lossy().into_owned());
             named.push(below.unwrap_or_else(|_| "/".to_owned()));
@@ -193,7 +193,7 @@ struct FileProblems<'a> {
     problems: Vec<FileProblem>,
 }
 
-/// Returns a path without secrets, safe to print.
+/// Returns a path with secrets redacted, safe to print.
 fn shown(path: &str, redactor: &Redactor) -> String {
     view::path(&*redactor.redact(path))
 }
@@ -224,7 +224,7 @@ impl FileProblems<'_> {
         match MemoryFile::parse(Path::new(self.path), bytes.to_vec()) {
             Ok(file) => Some(file.memory.id),
             Err(Error::Memory { place, message, .. }) => {
-                // The message may quote invalid text.
+                // The message may quote invalid text, so it is redacted too.
                 let told = line(&self.redactor.redact(&message));
                 self.add(Some(place.line), ProblemKind::Invalid, told);
                 None
@@ -237,7 +237,7 @@ impl FileProblems<'_> {
         }
     }
 
-    /// Searches for secrets part by part, as the redaction of written memories does.
+    /// Searches for secrets in one part of the text after the other, as when a written memory is redacted.
     fn secrets(&mut self, text: &str) {
         let mut start = 0;
         for part in parts(text) {
@@ -251,12 +251,12 @@ impl FileProblems<'_> {
     }
 }
 
-/// Returns the line of a byte offset, counted from 1.
+/// Returns the number of the line that contains a byte offset, counted from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
 }
 
-/// Returns the line of the first unresolved merge conflict.
+/// Returns the number of the line at which the first unresolved merge conflict begins.
 fn conflict(text: &str) -> Option<usize> {
     let marks = |character: char| {
         let marker: String = std::iter::repeat_n(character, 7).collect();

@@ -1,4 +1,4 @@
-//! `throughline config`: the settings in effect with their origins, and the choice of an LLM.
+//! `throughline config`: shows the settings in effect with their origins, and chooses an LLM.
 
 use std::io::Write;
 
@@ -32,11 +32,11 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         match &self.what {
             Some(ConfigAction::Llm(reading)) => !reading.dry_run,
-            // Settings that a repository may contain require no person.
+            // Settings that may be in a repository can be changed without the person.
             Some(ConfigAction::Set { key, write, .. } | ConfigAction::Unset { key, write }) => {
                 !write.dry_run && !settings_file::may_repository_set(key)
             }
@@ -45,7 +45,7 @@ impl ConfigArgs {
         }
     }
 
-    /// Returns whether it changes settings, or would.
+    /// Returns whether the command changes settings, or would without `--dry-run`.
     pub fn changes(&self) -> bool {
         match &self.what {
             Some(ConfigAction::Get { .. } | ConfigAction::Schema) | None => false,
@@ -53,7 +53,7 @@ impl ConfigArgs {
         }
     }
 
-    /// Returns whether it lists all settings.
+    /// Returns whether the command lists all settings.
     pub fn is_list(&self) -> bool {
         self.what.is_none()
     }
@@ -250,7 +250,7 @@ fn read_by(reading: &LlmArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Asks for a model of the running Ollama; without a terminal, returns the best one.
+/// Asks the user to choose a model of the running Ollama; without a terminal, returns the best model.
 fn chosen_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
     let mut models = reader::models(world, host, consent)?;
     let at = match world.interactive && models.len() > 1 {

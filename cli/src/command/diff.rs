@@ -172,7 +172,8 @@ fn compare(root: &Path, from: &DiffSide, to: &DiffSide) -> Result<MemoryDifferen
     Ok(difference)
 }
 
-/// Returns the memories of a side by id, each with its file; of files with the same id, the first one.
+/// Returns the memories of a side by their ids, each with its file. If several files have the same id, the first one is
+/// used.
 fn read(
     side: &DiffSide,
     root: &Path,
@@ -209,7 +210,7 @@ impl MemoryLine {
     }
 }
 
-/// Returns a sentence about each memory, by kind.
+/// Returns one sentence for each memory, grouped by kind. The keys are the positions of the kinds in [`Kind::ALL`].
 fn sentences(difference: &MemoryDifference) -> BTreeMap<usize, Vec<String>> {
     let mut sentences: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut tell = |memory: &MemoryLine, verb: &str, more: &str| {

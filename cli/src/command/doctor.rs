@@ -1,4 +1,4 @@
-//! `throughline doctor`: checks every link of the chain, and suggests remedies.
+//! `throughline doctor`: checks every link of the chain from Claude Code to memories, and suggests remedies.
 
 use std::io::Write;
 
@@ -40,7 +40,8 @@ pub struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    /// Returns whether it decides something for the person: it rewrites their files.
+    /// Returns whether the command makes a decision that only the person may make: restoring or repairing rewrites the
+    /// person's files.
     pub const fn decides(&self, _: &World) -> bool {
         (self.restore.is_some() || self.fix) && !self.write.dry_run
     }
@@ -62,12 +63,12 @@ pub fn run(args: &DoctorArgs, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Prints checks; fails if one of them is bad.
+/// Prints the results of checks; fails if one of the links is broken.
 pub fn print_checks(checks: &[HealthCheck], json: bool, out: &mut dyn Write) -> Result {
     if json {
         view::json(&checks, out)?;
     } else {
-        // `--quiet` leaves the parts that need something.
+        // `--quiet` omits links without a problem.
         let is_shown = |check: &&HealthCheck| check.state != CheckState::Good || !view::is_quiet();
         checks.iter().filter(is_shown).try_for_each(|check| show(check, out))?;
     }

@@ -112,7 +112,7 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
     };
     let held = stores.note_saved(store, &saved.stored, &redactor)?;
     let (id, mut told) = (saved.stored.memory.id, Vec::new());
-    // A memory that is withheld, or not in the repository, replaces nothing.
+    // A memory that is withheld, or not in the repository, must not replace another memory.
     if held.is_none() && saved.suspects.is_empty() {
         changes.relations.mark_others(id, &stores, &mut told)?;
     }
@@ -126,7 +126,7 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(out.write_all(&told)?)
 }
 
-/// Facts that are added or dated, and removed, and changes to links.
+/// Changes to the facts and links of a memory.
 struct FieldChanges {
     put: Vec<Fact>,
     removed: Vec<Fact>,
@@ -158,7 +158,7 @@ impl FieldChanges {
 }
 
 impl EditArgs {
-    /// Prints the changes without making them.
+    /// Prints the changes that the command would make.
     fn would(&self, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
         if !self.changes_something() {
             return Err(Failure::new("nothing is known of a change before your editor made it")
@@ -192,7 +192,7 @@ impl EditArgs {
             || self.unpin
     }
 
-    /// Applies the changes to a memory; `paths` are its new paths, relative as in memories.
+    /// Applies the changes to a memory; `paths` are its new paths, in the form used in memory files.
     fn apply(
         &self,
         body: Option<String>,

@@ -1,5 +1,4 @@
-//! `throughline fixes`: lists known errors with their fixes, from memories of a model or a person, and from tool calls
-//! in sessions.
+//! `throughline fixes`: lists known errors with their fixes, from memories and from tool calls in sessions.
 
 use std::cmp::Reverse;
 use std::io::Write;
@@ -21,7 +20,7 @@ use crate::world::World;
 
 /// Columns before a fix.
 const INDENT: usize = 8;
-/// Maximum lines of a fix; `throughline show` prints all.
+/// Maximum lines shown of a fix; `throughline show` prints all lines.
 const CURE_LINES_MAX: usize = 3;
 
 /// List known errors with their fixes
@@ -133,7 +132,7 @@ fn is_current(stored: &Stored) -> bool {
     memory.kind == Kind::Fix && memory.status == Status::Active && memory.superseded_by.is_none()
 }
 
-/// Finds fixes by words, best first. The words may be an error message, so none of them is an operator.
+/// Finds fixes by words, best first. The words may be part of an error message, so operators are not interpreted.
 fn find(words: &str, limit: usize, stores: &Stores) -> Recalled {
     let search =
         Search { text: words.to_owned(), kinds: vec![Kind::Fix], limit, ..Search::default() };

@@ -40,7 +40,7 @@ struct ForgottenMemory<'a> {
     short: String,
     kind: Kind,
     title: &'a str,
-    /// Whether it was deleted permanently.
+    /// Whether the memory was deleted permanently.
     deleted: bool,
 }
 
@@ -52,7 +52,7 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
     };
     let ids = browse::named_or_chosen(&args.id, args.write.json, purpose, world)?;
     let stores = Stores::open(world)?;
-    // All are looked up first, so that a mistyped id changes nothing.
+    // All ids are looked up before any change, so that a mistyped id changes nothing.
     let (mut found, mut aside) = (Vec::new(), Vec::new());
     for id in &ids {
         match (stores.find_or_archived(id)?, how) {
@@ -68,9 +68,10 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
         });
         return view::would(&told.collect::<Vec<_>>(), args.write.json, out);
     }
-    // A list to choose from has asked.
+    // A user who chose the memory from a list has already confirmed the deletion.
     let is_asked = args.delete && !args.write.yes && !args.id.is_empty();
-    // Claude deletes only its own notes, see below.
+    // There is no question if Claude runs the command. The code below prevents Claude from deleting memories of the
+    // user.
     let is_asked = is_asked && world.caller == Caller::Person;
     if is_asked && !ask::confirm(world, &question(found.iter().chain(&aside)), false)? {
         return Err(ask::declined(world, "nothing was deleted"));
@@ -93,8 +94,8 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
     left.map_or(Ok(()), Err)
 }
 
-/// Removes the user's memories from those that Claude asks to forget, and records the request: they stay active until
-/// the user agrees. Returns a failure that names them; `None` if there are none.
+/// Removes the user's memories from those that Claude wants to forget, and records the request: the memories stay
+/// active until the user agrees. Returns a failure that names them; `None` if there are none.
 fn leave_users_words<'s>(
     world: &World,
     found: &mut Vec<(&'s Store, Stored)>,

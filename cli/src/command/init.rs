@@ -1,6 +1,6 @@
-//! `throughline init`: sets up a project. It shows a plan (`plan.rs`), asks at most one question, trusts the working
-//! tree, creates the memory folder, registers hooks and MCP server with Claude Code, and reads existing sessions
-//! (`backfill.rs`).
+//! `throughline init`: sets up a project. The command shows a plan (`plan.rs`), asks at most one question, trusts the
+//! working tree, creates the memory folder, registers hooks and MCP server with Claude Code, and reads existing
+//! sessions (`backfill.rs`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,10 +39,10 @@ use crate::world::World;
 
 /// The next steps.
 const NEXT: &str = "Next: work as usual. `throughline` shows what is known, `throughline why` what Claude was given.";
-/// Explains the relation to Claude's own memories, for a new project.
+/// Explains how memories relate to CLAUDE.md and to Claude's own memories, for a new project.
 const TOGETHER: &str = "CLAUDE.md is never written, and Claude's auto memory is read but never changed. Throughline \
                         adds what sessions showed where it fits a prompt, a file or an error.";
-/// Further options, for a new project that uses none of them.
+/// Describes further options, for a new project for which none of them was used.
 const MORE: &str = "More: `throughline init --with skill,agents,rules` lets Claude know when to use memory; \
                     `--with merge-driver` lets git merge memory files key by key.";
 
@@ -142,7 +142,7 @@ impl InitArgs {
 pub fn run(args: &InitArgs, world: &World, out: &mut dyn Write) -> Result {
     let root = world.root();
     guide::check(&args.guides, args.no_register)?;
-    // Without a terminal the plan is that of `--yes`, and is only shown.
+    // Without a terminal, the plan of `--yes` is shown but not executed.
     let is_unanswered = !args.write.yes && !args.preview && !world.interactive;
     let write = WriteOptions { yes: args.write.yes || is_unanswered, ..args.write };
     let args = &InitArgs { write, ..args.clone() };
@@ -182,7 +182,7 @@ pub fn run(args: &InitArgs, world: &World, out: &mut dyn Write) -> Result {
     if !args.write.json {
         return set_up(args, world, &plan, out).map(drop);
     }
-    // The plan has to be visible above a question.
+    // The plan is printed to stderr, so that it is visible above a question.
     let mut stderr = anstream::stderr();
     let mut stderr = Wrapped::new(&mut stderr, wrap::columns(&Term::stderr()));
     let is_asked = world.interactive && !args.write.yes;
@@ -238,7 +238,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
         None => plan.chosen.clone(),
     };
     let moved = if plan.is_new { elsewhere::moved(&world.dirs, root) } else { Vec::new() };
-    // Nothing is written before this line.
+    // The setup writes nothing before this line.
     let open = private_folders::close_all(&world.dirs);
     let tree =
         identity::vouch(&world.dirs, observed, Some(mode), crate::world::random()?, world.now)?;
@@ -248,8 +248,8 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
         settings::use_drafts(world)?;
     }
     let store = Store::open(&world.dirs, &tree)?;
-    // In a repository the folder is created with the first memory: an uncommitted file there would prevent git from
-    // pulling a colleague's.
+    // In a repository, only the first memory creates the folder: an uncommitted file there would prevent git from
+    // pulling a colleague's file.
     if store.root.is_none() || store.folder.is_dir() {
         store.create()?;
     }
@@ -312,7 +312,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
     Ok(SetUp { root, project, mode, folder, registered, by_plugin, backfill })
 }
 
-/// Fails if later commands would not find the project, so that a failed setup does not end with success.
+/// Fails if later commands would not find the project, so that a failed setup does not exit with success.
 fn check_found(world: &World, root: &Path) -> Result {
     if matches!(Tree::locate(&world.dirs, root), Some(Place::Trusted(_))) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! `throughline link`: adds this working tree to a known project that it does not join automatically, such as a fork,
-//! a shallow clone, or a copy without remote.
+//! `throughline link`: adds this working tree to a known project. This is needed where the tree does not join
+//! automatically, such as for a fork, a shallow clone, or a copy without a remote.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ struct Linked<'a> {
 /// Runs the command.
 pub fn run(args: &LinkArgs, world: &World, out: &mut dyn Write) -> Result {
     let named = PathBuf::from(&args.project);
-    // An id contains no slash.
+    // An argument with a slash is a folder, since an id contains no slash.
     let project = if named.is_dir() || args.project.contains('/') {
         let cwd = named.canonicalize().named(&named)?;
         World { cwd, ..world.clone() }.tree()?.project

@@ -67,7 +67,7 @@ fn list_forgotten(json: bool, world: &World, out: &mut dyn Write) -> Result {
             Reason::Rejected => "rejected",
             Reason::MadeByRules => "made by rules, archived",
         };
-        // A memory that was deleted for good leaves no title.
+        // The title of a permanently deleted memory is not stored.
         let title = match tombstone.title.as_str() {
             "" => "(deleted)",
             title => title,

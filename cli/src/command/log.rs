@@ -81,7 +81,7 @@ pub fn run(args: &LogArgs, world: &World, out: &mut dyn Write) -> Result {
     why::found(&found, args.session.as_deref(), is_search)
 }
 
-/// Prints the last receipts of the newest day, oldest first, and then each new one. Ends when the output is closed.
+/// Prints the last receipts of the newest day, oldest first, and then each new receipt. Ends when the output is closed.
 fn follow(
     args: &LogArgs,
     wanted: impl Fn(&InjectionReceipt) -> bool,
@@ -115,7 +115,7 @@ fn follow(
     Ok(())
 }
 
-/// Returns the name of an event for people.
+/// Returns the name of an event as shown to people.
 pub fn occasion(event: &str) -> &str {
     match event {
         "SessionStart" => "start",
@@ -134,7 +134,7 @@ impl<'a> LogEntry<'a> {
         Self { receipt, titles: given.map(|given| items.title(given.id)).collect() }
     }
 
-    /// Returns one line of at most `columns` columns that begins with a time.
+    /// Returns a line of at most `columns` columns that begins with the time `at`.
     pub fn line(&self, at: String, columns: usize) -> String {
         let Self { receipt, titles } = self;
         let at = format!("{at:<TIME_COLUMNS$}");

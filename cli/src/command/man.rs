@@ -26,7 +26,7 @@ pub struct ManPages {
     dry_run: bool,
 }
 
-/// Prefixes of the lines in which a page defines the apostrophe.
+/// Prefixes of the lines of a manual page that define the apostrophe.
 const APOSTROPHE: [&[u8]; 2] = [b".ie \\n(.g ", b".el .ds Aq "];
 
 /// Runs the command.
@@ -51,7 +51,7 @@ pub fn run(args: &ManPages, _: &World, out: &mut dyn Write) -> Result {
     Ok(writeln!(out, "Wrote the manual pages into {}.", crate::view::path(dir))?)
 }
 
-/// Renders the page of a command, whose path follows `throughline`, and the pages of its subcommands.
+/// Adds the page of a command and the pages of its subcommands. `path` is the command line without `throughline`.
 fn collect(command: &Command, path: &str, pages: &mut Vec<(String, Vec<u8>)>) -> Result {
     pages.push((Man::new(command.clone()).get_filename(), page(command, path)?));
     for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
@@ -89,7 +89,7 @@ fn page(command: &Command, path: &str) -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Returns a page with only the first definition of the apostrophe, which each section contains.
+/// Keeps only the first definition of the apostrophe, since the renderer repeats the definition in each section.
 fn once(sections: &[u8]) -> Vec<u8> {
     let mut page = Vec::new();
     for line in sections.split_inclusive(|byte| *byte == b'\n') {
@@ -101,11 +101,12 @@ fn once(sections: &[u8]) -> Vec<u8> {
     page
 }
 
-/// Adds a section of unfilled lines.
+/// Adds a section whose lines are not filled.
 fn section(heading: &str, lines: &[String], page: &mut Vec<u8>) {
     page.extend_from_slice(format!(".SH \"{heading}\"\n.nf\n").as_bytes());
     for line in lines {
-        // A backslash starts an escape, a bare dash is a hyphen, and no line may start with a dot or a quote.
+        // In roff, a backslash starts an escape, a bare dash is a hyphen, and a dot or a quote at the start of a line
+        // is a request.
         let line = line.replace('\\', "\\e").replace('-', "\\-");
         page.extend_from_slice(format!("\\&{line}\n").as_bytes());
     }

@@ -15,7 +15,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct McpArgs {}
 
-/// Becomes the server; only a failure comes back.
+/// Replaces this process by the server; returns only if that fails.
 pub fn run(_: &McpArgs, world: &World, _: &mut dyn Write) -> Result {
     let program = world.program(PROGRAM);
     let error = process::replace_with(Command::new(&program).current_dir(&world.cwd));

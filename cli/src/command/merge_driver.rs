@@ -12,7 +12,7 @@ use processor::git::memories::{MergedText, Versions, merge_texts};
 use crate::failure::{AtPath as _, Failure, Result};
 use crate::world::World;
 
-/// Labels of the sides in conflicts.
+/// Labels of the three versions in conflict markers.
 const LABELS: [&str; 3] = ["ours", "base", "theirs"];
 
 /// Merge two versions of a memory file, as a git merge driver
@@ -52,16 +52,16 @@ pub fn run(args: &MergeDriverArgs, world: &World, out: &mut dyn Write) -> Result
         fs::write(&ours, &merged.text).at(&ours)?;
     }
     match merged.has_conflicts {
-        // Git prints the name of the file.
+        // The failure has no message, since git itself prints the name of the file.
         true => Err(Failure::silent(crate::exit::FAILED)),
         false => Ok(()),
     }
 }
 
-/// Merges the fields; `None` if the files are to be merged only as text.
+/// Merges the fields of the front matter; `None` if the files have to be merged as plain text.
 fn fields(versions: Versions<'_>) -> Result<Option<MergedFront>> {
     let read = |path: &Path| -> Result<Option<String>> {
-        // A missing or unreadable file is an error, while an invalid memory is merged as text.
+        // A missing or unreadable file is an error, while a file with an invalid memory is merged as text.
         fs::metadata(path).named(path)?;
         let bytes = read_bounded(path, FILE_BYTES_MAX).ok();
         Ok(bytes.and_then(|(bytes, _)| String::from_utf8(bytes).ok()))
@@ -80,7 +80,7 @@ impl MergeDriverArgs {
         })
     }
 
-    /// Merges the text below the merged fields, and combines both.
+    /// Merges the text below the front matter, and combines it with the merged fields.
     fn whole(&self, world: &World, front: &MergedFront) -> Result<MergedText> {
         let temp = std::env::temp_dir();
         let folder =

@@ -101,7 +101,7 @@ pub struct Args {
     command: Option<Command>,
 }
 
-/// The version, with the commit of the build if known.
+/// The version, followed by the commit of the build if it is known.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("THROUGHLINE_BUILD"));
 
 /// When to print in colours.
@@ -116,7 +116,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// Applies the setting to all later output.
+    /// Applies the choice of colours to all later output.
     pub fn apply(self) {
         let (choice, is_on) = match self {
             Self::Auto => return,
@@ -132,19 +132,20 @@ impl Color {
 /// Kind of a command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputKind {
-    /// Sentences on what was done, which `--quiet` leaves out.
+    /// Sentences that report the effect of the command; `--quiet` omits them.
     Report,
     /// An answer.
     Answer,
-    /// An answer that may be longer than the screen, and asks nothing.
+    /// An answer that may be longer than the screen, from a command that asks nothing.
     Listing,
-    /// An answer that is pasted, run or kept, and therefore printed as it is.
+    /// An answer for pasting, execution or storage, and therefore printed unchanged.
     Raw,
 }
 
-/// Declares the commands, one row for each: its arguments, the function that runs it, its output, and in brackets the
-/// command as a person types it, if it may decide something for the person. The brackets are required, so that no
-/// command is added without an answer. `docs/trust.md` has the table of decisions.
+/// Declares the commands. Each row contains the arguments, the function that runs the command, and the kind of its
+/// output. If the command can make a decision that is reserved to the person, the brackets contain the command as a
+/// person types it; otherwise they are empty. They are required, so that no command is added without considering this.
+/// `docs/trust.md` has the table of decisions.
 macro_rules! commands {
     ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:path, $output:ident, [$($typed:literal)?];)*) => {
         #[derive(Debug, Subcommand)]
@@ -165,7 +166,8 @@ macro_rules! commands {
                 }
             }
 
-            /// Fails unless the person runs it, if with these arguments it decides something for the person.
+            /// Fails if the command with these arguments makes a decision that only the person may make, and the caller
+            /// is not a person.
             fn check_caller(&self, world: &World) -> Result {
                 match self {
                     $($(Self::$name(args) if args.decides(world) => person::require(world, $typed),)?)*
@@ -234,7 +236,7 @@ impl Args {
 }
 
 impl Command {
-    /// Returns whether all output is sentences on what was done, which `--quiet` leaves out.
+    /// Returns whether the output consists only of sentences that report the effect, which `--quiet` omits.
     fn is_report(&self) -> bool {
         match self {
             Self::Trust(args) => args.is_answered(),
@@ -245,8 +247,8 @@ impl Command {
         }
     }
 
-    /// Returns whether warnings about the environment and the settings are printed before its output: not if another
-    /// program reads it, or if its output contains them.
+    /// Returns whether warnings about the environment and the settings are printed before the output of this command.
+    /// They are not printed if another program reads the output, or if the output contains the same information.
     const fn warns(&self) -> bool {
         !matches!(
             self,
@@ -261,7 +263,7 @@ impl Command {
     }
 }
 
-/// Runs the command that was asked for.
+/// Runs the command that the arguments select.
 pub fn run(args: Args) -> Result {
     if args.quiet && args.verbose {
         return Err(Failure::new("`--quiet` and `--verbose` contradict each other")
@@ -273,7 +275,7 @@ pub fn run(args: Args) -> Result {
     }
     let start = Instant::now();
     let world = match World::read(args.folder.as_deref()) {
-        // A status line never fails.
+        // The status line of Claude Code must not fail.
         Err(_) if matches!(args.command, Some(Command::Statusline(_))) => return Ok(()),
         read => read?,
     };
@@ -304,7 +306,7 @@ fn warn(world: &World) {
 fn run_in(args: &Args, world: &World) -> Result {
     let columns = wrap::columns(&Term::stdout());
     let output = args.command.as_ref().map_or(OutputKind::Answer, Command::output);
-    // A list of settings is read by people; single values and other raw output are not.
+    // A list of settings is wrapped because people read it; single values and other raw output are not wrapped.
     let is_list = matches!(&args.command, Some(Command::Config(config)) if config.is_list());
     let columns = columns.filter(|_| output != OutputKind::Raw || is_list);
     let run = |out: &mut dyn Write| -> Result {
@@ -347,7 +349,7 @@ fn print_details(world: &World, start: Instant) {
         ("took", Some(format!("{took:.1} ms"))),
     ];
     for (name, text) in rows.into_iter().filter_map(|(name, text)| Some((name, text?))) {
-        // There is no remedy for a closed stderr.
+        // An error is ignored: a closed stderr cannot be repaired.
         let _ = writeln!(stderr, "{}", paint(QUIET, format_args!("{name:<9} {text}")));
     }
 }

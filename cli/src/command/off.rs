@@ -26,7 +26,7 @@ pub struct OffArgs {
 }
 
 impl OffArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
@@ -37,7 +37,7 @@ impl OffArgs {
 pub struct Silence {
     /// Whether Throughline is turned off.
     pub off: bool,
-    /// End of the period, unless it is until further notice.
+    /// End of the period; `None` if Throughline is off until further notice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -51,7 +51,7 @@ pub fn run(args: &OffArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let file = world.dirs.off_file();
     let text = until.map_or_else(String::new, |until| format!("{until}\n"));
-    // Replaced as a whole, since a hook may read it at any moment.
+    // The file is replaced atomically, since a hook may read it at any moment.
     replace(&file, text.as_bytes(), Privacy::Private)?;
     if args.write.json {
         return view::json(&Silence { off: true, until }, out);
@@ -65,7 +65,7 @@ pub fn run(args: &OffArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Returns the end of `throughline off`, if it is in effect: `Some(None)` means until further notice.
+/// Returns the end of `throughline off` if it is in effect. `Some(None)` means until further notice.
 pub fn until(world: &World) -> Option<Option<Timestamp>> {
     let text = fs::read_to_string(world.dirs.off_file()).ok()?;
     let until = Timestamp::parse(&text);

@@ -20,7 +20,7 @@ pub struct OnArgs {
 }
 
 impl OnArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }

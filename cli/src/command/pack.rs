@@ -16,7 +16,7 @@ use crate::stores::Stores;
 use crate::view::{self, MemoryView, plain};
 use crate::world::World;
 
-/// Characters per token, as in all estimates.
+/// Characters per token, the same value as in all other estimates.
 const TOKEN_CHARS: usize = 4;
 
 /// Print a project brief that starts with the most valuable memories
@@ -44,7 +44,7 @@ const SECTIONS: [(Kind, &str); 10] = [
     (Kind::Procedure, "Procedures"),
 ];
 
-/// The kind listed after the others.
+/// Kind of the last section.
 const OPEN: (Kind, &str) = (Kind::Task, "Open");
 
 /// Runs the command.
@@ -89,7 +89,7 @@ fn section<'a>(
     Ok(writeln!(out)?)
 }
 
-/// Returns whether a memory is attributed to Claude: Claude chose to save it, or stated it as a wish.
+/// Returns whether a memory is attributed to Claude: Claude saved it by choice, or stated it as a wish.
 fn is_claudes_note(memory: &Memory) -> bool {
     memory.source.is_noted()
         || memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::Assistant)
@@ -144,7 +144,7 @@ fn choose(
 
 fn serves(stored: &Stored, now: Timestamp) -> bool {
     let memory = &stored.memory;
-    // Pending memories are not approved yet.
+    // Pending memories are excluded, since no person has approved them yet.
     memory.status == Status::Active
         && !memory.is_expired(now)
         && SECTIONS.iter().chain([&OPEN]).any(|(kind, _)| *kind == memory.kind)

@@ -43,7 +43,7 @@ struct ProjectView {
     memories: Option<usize>,
     /// Number of archived sessions.
     sessions: usize,
-    /// Whether other projects may query its memories over MCP.
+    /// Whether other projects may query the project's memories over MCP.
     shared: bool,
     /// Whether the command runs in this project.
     here: bool,

@@ -1,4 +1,4 @@
-//! `throughline purge`: permanently removes archived sessions, and verifies that.
+//! `throughline purge`: permanently removes archived sessions, and verifies the removal.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::view::style::{GOOD, NAME, paint};
 use crate::view::{self, clock, plain, plural};
 use crate::world::World;
 
-/// Maximum memories or files named together.
+/// Maximum memories or files that a message names.
 const NAMED_MAX: usize = 20;
 
 /// Delete archived turns and everything derived from them
@@ -42,7 +42,7 @@ pub struct PurgeArgs {
 }
 
 impl PurgeArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
@@ -54,7 +54,7 @@ pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let mut what = args.what(world.now)?;
     let options = world.sync_options(&tree, &Silent);
-    // The existence of the session is checked before any question.
+    // The preview fails if the session does not exist, before the user is asked any question.
     let preview = preview(&options, &what)?;
     if let PurgeTarget::Session(id) = &mut what
         && let Some(whole) = preview.sessions.iter().find(|session| is_abbreviation(id, session))
@@ -124,7 +124,7 @@ fn show(report: &PurgeReport, tree: &Tree, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Names memories, as many as a screen has room for.
+/// Prints the names of at most [`NAMED_MAX`] memories.
 fn list(what: &str, memories: &[PurgedMemory], out: &mut dyn Write) -> Result {
     if memories.is_empty() {
         return Ok(());
@@ -144,7 +144,7 @@ fn proven(report: &PurgeReport, what: &PurgeTarget, tree: &Tree) -> Result {
         return Ok(());
     }
     let store = tree.store();
-    // A damaged pack of sessions that was kept aside may be the only copy of others.
+    // A damaged pack that was kept aside may be the only copy of other sessions.
     let (packs, rest): (Vec<&PathBuf>, Vec<&PathBuf>) =
         report.left.iter().partition(|path| path.extension().is_some_and(|it| it == "damaged"));
     let (theirs, ours): (Vec<&PathBuf>, Vec<&PathBuf>) =
@@ -176,7 +176,7 @@ fn proven(report: &PurgeReport, what: &PurgeTarget, tree: &Tree) -> Result {
              session.",
             names(&ours),
             match what {
-                // The start of an id names no session once that is gone.
+                // Only the whole id still names the session after its removal.
                 PurgeTarget::Session(id) => format!("`throughline purge --session {}`", plain(id)),
                 PurgeTarget::Before(_) | PurgeTarget::Project => "this again".to_owned(),
             }
@@ -194,7 +194,7 @@ impl PurgeArgs {
     }
 }
 
-/// Says what would be done, for a dry run.
+/// Returns sentences about the planned actions, for a dry run.
 fn planned_actions(what: &PurgeTarget, preview: &PurgePreview) -> Vec<String> {
     let removed = format!("remove {}", removal(what, preview));
     let learned = format!("forget memories that were learned from it: {}", preview.learned);

@@ -1,4 +1,4 @@
-//! `throughline redact`: redacts secrets in text, as in all stored data.
+//! `throughline redact`: redacts secrets in text by the rules that apply to all stored data.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,7 +16,7 @@ use crate::failure::{AtPath as _, Failure, Result};
 use crate::view;
 use crate::world::World;
 
-/// Maximum bytes of text whose findings are printed together.
+/// Maximum bytes of text if its findings are printed together.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 /// Maximum bytes of a line of JSON.
@@ -56,9 +56,9 @@ enum For {
 #[derive(Serialize)]
 struct RedactFinding {
     rule: &'static str,
-    /// Counted from 1.
+    /// Line number, counted from 1.
     line: usize,
-    /// In bytes from the start of the line, counted from 1.
+    /// Column in bytes, counted from 1.
     column: usize,
     bytes: usize,
 }
@@ -149,7 +149,8 @@ fn lines(
         1 => format!("line {first}"),
         count => format!("each of {count} lines, the first of them line {first},"),
     };
-    // Not the exit code of an unreadable line, which ends the answers: here they continue.
+    // The exit code differs from that of an unreadable line, which ends the answers: after a line that is too long,
+    // they continue.
     Err(too_long(&what, bytes_max as u64)
         .code(exit::FAILED)
         .hint("Lines that are too long are left out; all others are answered."))

@@ -31,7 +31,7 @@ pub struct RestoreArgs {
 }
 
 impl RestoreArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
@@ -42,14 +42,14 @@ pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
     run(&RestoreArgs { id: vec![id.to_owned()], write: WriteOptions::default() }, world, out)
 }
 
-/// Result for a memory to be restored.
+/// The result for one memory, as printed by `--json`.
 #[derive(Serialize)]
 struct Restored {
-    /// The whole id; as it was typed if the memory had been deleted.
+    /// The whole id; for a deleted memory, the id as it was typed.
     id: String,
     /// Short form of the id; `None` if the memory had been deleted.
     short: Option<String>,
-    /// Its file; `None` if the memory had been deleted, and may be learned again.
+    /// File of the memory; `None` for a deleted memory, which can only be learned again.
     file: Option<PathBuf>,
 }
 
@@ -90,7 +90,7 @@ pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.write.dry_run {
         return would(args, &stores, out);
     }
-    // Requested before anything is written, since it may fail.
+    // The redactors are created before anything is written, since that may fail.
     let of_project = stores.redactor_for_writing(&stores.project)?;
     let of_user = stores.redactor_for_writing(&stores.user)?;
     let (mut restored, mut failure) = (Vec::new(), None);
@@ -115,7 +115,7 @@ pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     let mut views = Vec::new();
-    // Provenance is determined once, after all files are restored; files that appear later are withheld.
+    // Provenance is determined once, after all files were restored. Memories in files that appear later are withheld.
     for (id, (store, redactor, restored)) in restored {
         let file = restored.as_ref().map(|stored| stored.path.clone());
         let whole = restored.as_ref().map(|stored| stored.memory.id);

@@ -25,7 +25,7 @@ use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
 
-/// Maximum turns found, from which the sessions are listed.
+/// Maximum turns that the search returns; their sessions are listed.
 const TURNS_MAX: usize = 200;
 /// Columns before the text of a session.
 const INDENT: usize = 4;
@@ -56,14 +56,14 @@ pub struct ResumeArgs {
 struct FoundSession {
     #[serde(flatten)]
     session: PastSession,
-    /// Number of its turns that match.
+    /// Number of the session's turns that match.
     turns: usize,
-    /// Number of the best matching turn, from 1, and the matching text in it.
+    /// Number of the best matching turn, counted from 1, followed by the matching text in it.
     turn: u32,
     text: String,
-    /// Time of that turn.
+    /// Time of the best matching turn.
     at: Timestamp,
-    /// Command that resumes it; `None` if its transcript no longer exists.
+    /// Command that resumes the session; `None` if its transcript no longer exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
 }
@@ -72,7 +72,7 @@ struct FoundSession {
 pub fn run(args: &ResumeArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let words = args.words.join(" ");
-    // The number given must be within the number of results.
+    // The search must return enough results for the number in `--run`.
     let limit = args.limit.max(args.run.unwrap_or_default());
     let (found, damage) = find(&words, &args.sessions, limit, &stores)?;
     if let Some(number) = args.run {
@@ -110,7 +110,7 @@ fn nothing(number: usize, count: usize) -> Failure {
     }
 }
 
-/// Finds the sessions with the best matching turns, best first.
+/// Finds the sessions with the best matching turns, best session first.
 fn find(
     words: &str,
     filter: &SessionFilter,
@@ -155,7 +155,7 @@ fn find(
 /// Maximum characters of the matching text.
 const TEXT_CHARS_MAX: usize = 200;
 
-/// Returns the shell command, run in `here`, that resumes a session.
+/// Returns the shell command that resumes a session; the command is run in the folder `here`.
 pub fn command(session: &PastSession, here: &Path) -> String {
     let resume = format!("claude --resume {}", session.session);
     if session.folder == here || session.folder.as_os_str().is_empty() {
@@ -190,7 +190,7 @@ fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
         if !wish.is_empty() {
             writeln!(out, "{:INDENT$}{wish}", "")?;
         }
-        // The first turn is already shown.
+        // The list already contains the text of the first turn.
         if found.turn > 1 {
             let text = format!("turn {}: {}", found.turn, found.text);
             writeln!(out, "{:INDENT$}{}", "", paint(QUIET, wrap::cut(&text, room)))?;
@@ -208,10 +208,10 @@ fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Columns of a typed number, after a colon.
+/// Columns for a number that the user types after a colon.
 const NUMBER_COLUMNS: usize = 6;
 
-/// Asks for a number; `None` for no session.
+/// Asks for the number of a session; `None` if the user chooses none.
 fn pick(count: usize) -> Result<Option<usize>> {
     let question = format!("Resume which one? 1 to {count}, empty for none");
     let chosen = ask::line(&question, NUMBER_COLUMNS, |typed| match typed.parse::<usize>() {
@@ -222,7 +222,7 @@ fn pick(count: usize) -> Result<Option<usize>> {
     Ok(chosen.parse().ok())
 }
 
-/// Replaces this process by Claude Code with a session, in the session's folder.
+/// Replaces this process by Claude Code, which resumes the session in the session's folder.
 fn start(session: &PastSession, world: &World, out: &mut dyn Write) -> Result {
     let id = short_session(&session.session);
     if !session.is_resumable {

@@ -1,7 +1,10 @@
-//! `throughline review`: shows the memories that need a person's decision. These are memories learned since the last
-//! review, pending ones (standing wishes, and all with `review = true`), memories that rules of earlier versions left
-//! in the repository, memories that may be outdated because their files changed, and memories withheld because they
-//! resemble an instruction to the model or are from the repository.
+//! `throughline review`: shows the memories that need a person's decision:
+//!
+//! * memories learned since the last review;
+//! * pending memories: standing wishes, and all new memories with `review = true`;
+//! * memories that rules of earlier versions left in the repository;
+//! * memories that may be outdated because their files changed;
+//! * memories withheld because they resemble an instruction to the model or are from the repository.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -99,7 +102,7 @@ pub struct ReviewArgs {
 }
 
 impl ReviewArgs {
-    /// Returns whether options decide, so that its output reports what was done.
+    /// Returns whether the options contain a decision, so that the output reports what was done.
     pub fn is_answered(&self) -> bool {
         self.has_decision()
     }
@@ -112,7 +115,7 @@ impl ReviewArgs {
     }
 }
 
-/// Verdict of an option on the memories that it names.
+/// The verdict of an option on the memories that the option names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Release,
@@ -164,7 +167,7 @@ impl ReviewArgs {
         ]
     }
 
-    /// Looks all up first: a mistyped id changes nothing.
+    /// Looks up all ids before any verdict is executed, so that a mistyped id changes nothing.
     fn find(&self, stores: &Stores) -> Result<Vec<(Verb, Stored)>> {
         let mut found: Vec<(Verb, Stored)> = Vec::new();
         for (verb, _, ids) in self.named() {
@@ -186,7 +189,7 @@ impl ReviewArgs {
         Ok(found)
     }
 
-    /// Carries out the verdicts, and reports them.
+    /// Executes the verdicts and reports the results.
     fn decide(&self, named: &[(Verb, Stored)], stores: &Stores, out: &mut dyn Write) -> Result {
         for (verb, stored) in named {
             let id = stored.memory.id;
@@ -222,7 +225,7 @@ impl ReviewArgs {
                 view::remark("Nothing that was learned is to be reviewed.");
             }
             for stored in &waiting {
-                // Each credential needs a separate review.
+                // A memory held because of a credential needs a separate review.
                 match stored.memory.held_for {
                     Some(HeldFor::Credential) => verdict::print_left_pending(stored, out)?,
                     _ => verdict::accept_or_leave(stores, stored, out)?,
@@ -232,7 +235,7 @@ impl ReviewArgs {
         Ok(())
     }
 
-    /// Returns whether the person saw the present text of a memory to accept.
+    /// Returns whether the person has seen the current text of the memory to accept.
     fn has_seen(&self, stored: &Stored) -> Result<bool> {
         let id = stored.memory.id.to_string();
         let marks = self.accept.iter().filter_map(|asked| asked.split_once('@'));
@@ -247,13 +250,13 @@ impl ReviewArgs {
         Ok(true)
     }
 
-    /// Returns whether an option names a decision, so that nothing is listed.
+    /// Returns whether an option contains a decision, so that nothing is listed.
     fn has_decision(&self) -> bool {
         let names_any = self.named().iter().any(|(_, _, ids)| !ids.is_empty());
         self.accept_all || self.drop_rules || names_any
     }
 
-    /// Reports what would become of the memories that were named; of no other one.
+    /// Reports the effect of the options on the memories that they name.
     fn would(&self, stores: &Stores, named: &[(Verb, Stored)], out: &mut dyn Write) -> Result {
         let all = if self.accept_all { stores.project.drafts()?.memories } else { Vec::new() };
         let dropped = if self.drop_rules { made_by_rules::all(stores)? } else { Vec::new() };
@@ -319,7 +322,7 @@ pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) }
 }
 
-/// Prints everything that requires a decision.
+/// Prints all memories that need a decision.
 fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
@@ -373,15 +376,15 @@ fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
 /// Number of memories to review, by reason.
 #[derive(Debug, Default, Serialize)]
 pub struct ReviewCounts {
-    /// Learned since the last review.
+    /// Memories learned since the last review.
     pub new: usize,
-    /// Pending.
+    /// Pending memories.
     pub waiting: usize,
-    /// Perhaps outdated: their files changed, or a name in them no longer exists.
+    /// Possibly outdated memories: their files changed, or a name in them no longer exists.
     pub stale: usize,
     /// Undecided pairs: memories that contradict or repeat each other.
     pub contradictions: usize,
-    /// Withheld.
+    /// Withheld memories.
     pub held: usize,
     /// The user's memories that contain a value found to be a secret.
     pub secrets: usize,
@@ -419,25 +422,25 @@ struct WaitingView<'a> {
     memory: MemoryView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     held_back: Option<HeldView>,
-    /// Whether it is active and was learned since the last review.
+    /// Whether the memory is active and was learned since the last review.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     new: bool,
-    /// Whether rules of an earlier version wrote it and it was never reviewed.
+    /// Whether rules of an earlier version wrote the memory, and no person has reviewed it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     made_by_rules: bool,
-    /// Changes to its files since it was learned, if they are large.
+    /// Changes to the memory's files since it was learned, if they are large.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
-    /// Change by Claude that awaits a decision.
+    /// A change by Claude that awaits the user's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     by_claude: Option<String>,
     /// Links to other memories that a model proposes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     proposed_links: Vec<&'a Relation>,
-    /// Memories that it contradicts, until a person decides which one is valid.
+    /// Memories that this one contradicts, until a person decides which one is valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contradicts: Vec<MemoryId>,
-    /// Memories that repeat it, or that it repeats.
+    /// Memories that repeat this memory or that this memory repeats.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     repeats: Vec<MemoryId>,
     #[serde(skip)]
@@ -449,7 +452,7 @@ struct HeldView {
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
-    /// Value of `--release` that releases its present text.
+    /// The value of `--release` that releases the current text of this memory.
     release: String,
 }
 
@@ -518,7 +521,7 @@ fn show_held(stores: &Stores, held: &[HeldFile], out: &mut dyn Write) -> Result 
     Ok(())
 }
 
-/// Finds the draft that waits by its id.
+/// Finds a pending memory by its id.
 fn waiting(stores: &Stores, id: &str) -> Result<Stored> {
     let (_, stored) = stores.find(id)?;
     let drafts = stores.project.drafts()?.memories;
@@ -550,7 +553,7 @@ fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
     writeln!(out, "\n{count} {are} pending: given to sessions, but private.\n")?;
     let redactor = stores.project.redactor(&stores.settings);
     for stored in waiting {
-        // The list may be printed into a session.
+        // The text is redacted, since the list may be printed in a session.
         view::line(&redactor.redacted(&stored.memory), out)?;
         writeln!(out, "        {}", paint(QUIET, view::held(&stored.memory)))?;
         credentials::explain(stores, stored, out)?;
@@ -563,14 +566,15 @@ fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
     )?)
 }
 
-/// Lists the questions to a person: about withheld memories, contradictions, and learned memories, in this order.
+/// Lists the questions to the person: first about withheld memories, then about contradictions, then about learned
+/// memories.
 fn questions(
     stores: &Stores,
     held: Vec<HeldFile>,
     pairs: Vec<UndecidedPair>,
     items: Vec<learned::LearnedItem>,
 ) -> Result<Vec<ReviewQuestion>> {
-    // Another file with the same id would be archived instead of one that does not count.
+    // A file that does not count is skipped: a decision would archive the other file with the same id.
     let counting = stores.counting()?;
     let held = held.into_iter().filter(|held| counting.contains(&held.stored.path));
     let held = held.map(|held| ReviewQuestion::Held(Box::new(held)));
@@ -579,7 +583,7 @@ fn questions(
     Ok(held.chain(pairs).chain(items).collect())
 }
 
-/// Returns the memories with a question as withheld ones, or about a change by Claude.
+/// Returns the memories that other questions concern: about withheld memories, and about changes by Claude.
 fn elsewhere(held: &[HeldFile], claimed: &[ClaudeChange<'_>]) -> BTreeSet<MemoryId> {
     ids_of(held).into_iter().chain(claims::ids(claimed)).collect()
 }

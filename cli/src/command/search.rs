@@ -28,12 +28,12 @@ use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::view::{self, MemoryView, clock, passage, plain};
 use crate::world::World;
 
-/// Maximum characters of a hit's text in output for people.
+/// Maximum characters of a hit's text when the output is for people.
 const SNIPPET_CHARS_MAX: usize = 200;
-/// Maximum characters of a passage: nearly all of it.
+/// Maximum characters of a passage, which is usually shorter.
 const PASSAGE_CHARS_MAX: usize = 500;
 
-/// Maximum tokens of an answer without `--limit`, and the number of hits requested to fill them.
+/// Maximum tokens of an answer without `--limit`, and the number of hits that are requested for such an answer.
 const ANSWER_TOKENS_MAX: u32 = 1_200;
 const FITTING_MAX: usize = 40;
 
@@ -109,12 +109,12 @@ struct HitView<'a> {
     score: f32,
     why: &'a str,
     superseded: bool,
-    /// Ids of the other memories of its undecided pairs.
+    /// Ids of memories with which this memory forms an undecided pair.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differs_from: Vec<MemoryId>,
 }
 
-/// A memory has the fields that `list` and `show` print, a passage those of a turn.
+/// A hit in JSON. A memory has the fields that `list` and `show` print, a passage those of a turn.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum FoundItem<'a> {
@@ -123,7 +123,7 @@ enum FoundItem<'a> {
     Passage(PassageView<'a>),
 }
 
-/// A memory whose file is gone since it was indexed.
+/// A memory whose file was removed after it was indexed.
 #[derive(Serialize)]
 struct IndexedView<'a> {
     id: MemoryId,
@@ -139,7 +139,7 @@ struct IndexedView<'a> {
 #[derive(Serialize)]
 struct PassageView<'a> {
     id: MemoryId,
-    /// The name of its turn for `show`.
+    /// Name of the passage's turn, as `show` accepts it.
     short: String,
     kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,7 +212,7 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let recalled = args.search_in(&tree, &wanted, world)?;
     let finds_nothing = recalled.hits.is_empty();
-    // If the index is damaged, memories are read from their files, but passages are only in the index.
+    // A damaged index makes only a search for passages or thinking fail, since memories are then read from their files.
     let damage = recalled.degraded.clone().filter(|_| wanted.tier != Tier::Both);
     if args.json {
         let files = files(&recalled, &tree, world);
@@ -242,8 +242,8 @@ struct FoundInProject<'a> {
     found: FoundDocument<'a>,
 }
 
-/// Searches all projects of this user that have a working tree, the current one first. The user's own memories are
-/// listed once.
+/// Searches all projects of this user that have a working tree, the current project first. The user's own memories are
+/// listed only once.
 fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     let wanted = args.wanted(world.now)?;
     let here = Tree::find(&world.dirs, &world.cwd);
@@ -290,14 +290,14 @@ fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Res
     }
 }
 
-/// Maximum memories found while a query is typed.
+/// Maximum memories that are found while the user types a query.
 const TYPED_MAX: usize = 100;
-/// Minimum score relative to the best hit: vectors match everything a little, but the list should become shorter while
-/// a query is typed. Chosen by eye.
+/// Minimum score relative to the best hit. Vectors match everything a little, but the list should become shorter while
+/// the user types. The value was chosen by eye.
 const TYPED_SHARE: f32 = 0.25;
 
-/// Finds memories by a query, best first, including replaced ones. Fails if the query is invalid, such as an
-/// unfinished phrase.
+/// Finds memories by a query, including replaced ones, best first. Fails if the query is invalid, such as an unfinished
+/// phrase.
 pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<MemoryId>> {
     let wanted = Wanted {
         text: text.to_owned(),
@@ -324,7 +324,7 @@ fn turn_of(hit: &Hit) -> (Collection, Option<&str>, u32) {
 
 /// Replaces passages by their whole turns, if the archive contains them.
 fn expand_to_whole_turns(home: &ProjectDir, hits: &mut Vec<Hit>) {
-    // Passages of a turn are adjacent.
+    // The passages of a turn are adjacent in the list.
     hits.dedup_by(|hit, before| {
         hit.collection == Collection::Passages && turn_of(hit) == turn_of(before)
     });
@@ -336,7 +336,7 @@ fn expand_to_whole_turns(home: &ProjectDir, hits: &mut Vec<Hit>) {
     }
 }
 
-/// Requests an index of Claude's thinking, which is only built on request.
+/// Requests an index of Claude's thinking, which is built only on request.
 fn index_thinking(world: &World, tree: &Tree) -> Result {
     let state = world.dirs.tree(&tree.root);
     let is_wanted = world.mode == Mode::Full && thinking::want(&state).is_ok();
@@ -411,8 +411,8 @@ impl SearchArgs {
     }
 }
 
-/// Reads the files of the memories among the hits, so that JSON has all their fields. A memory whose file is gone since
-/// it was indexed is left out.
+/// Reads the files of the memories among the hits, so that the JSON output has all their fields. A memory whose file
+/// was removed after it was indexed is omitted.
 fn files(recalled: &Recalled, tree: &Tree, world: &World) -> HashMap<MemoryId, Stored> {
     let is_memory = |hit: &&Hit| matches!(hit.collection, Collection::Memories | Collection::User);
     let ids: Vec<String> =
@@ -477,7 +477,7 @@ fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Prints a hit. A passage of the same turn as the previous one has no heading.
+/// Prints a hit. A passage of the same turn as the previous one is printed without a heading.
 fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     let date = paint(QUIET, clock::date(hit.date));
     match hit.collection {

@@ -27,12 +27,12 @@ pub struct ShareArgs {
 }
 
 impl ShareArgs {
-    /// Returns whether it changes the state, or would.
+    /// Returns whether the command changes the state, or would without `--dry-run`.
     pub fn changes(&self) -> bool {
         self.what.is_some()
     }
 
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         self.changes() && !self.write.dry_run
     }
@@ -73,7 +73,7 @@ pub fn run(args: &ShareArgs, world: &World, out: &mut dyn Write) -> Result {
             create_folder(&project.folder, Privacy::Private)?;
             replace(&file, b"", Privacy::Private)?;
         }
-        // Sharing less is allowed even if another version wrote the project.
+        // Sharing can be ended even if another version of the program wrote the project.
         Some(ShareAction::Off) => match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).at(&file),
             Ok(()) | Err(_) => {}

@@ -70,7 +70,7 @@ pub fn run(args: &ShowArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let named = ids.iter().zip(&turns).filter(|(_, turn)| turn.is_none());
     let named: Vec<String> = named.map(|(id, _)| id.clone()).collect();
-    // Archived memories can be shown too.
+    // `find_all` also finds archived memories.
     let mut memories = stores.find_all(&named)?.into_iter();
     let mut memory = || Some(ShownDocument::Memory(Box::new(memories.next()?)));
     let found = turns.into_iter();

@@ -1,4 +1,4 @@
-//! `throughline status`: the state of a project, whole or (`throughline` without a command) on one screen.
+//! `throughline status`: shows the state of a project, in full or (`throughline` without a command) on one screen.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -38,9 +38,9 @@ use crate::view::style::{CARE, GOOD, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, wrap};
 use crate::world::World;
 
-/// How many receipts the summary takes into account.
+/// Maximum receipts that the summary counts.
 const RECEIPTS_MAX: usize = 200;
-/// Memories that are named as the latest.
+/// Maximum memories listed as the latest.
 const LATEST_MAX: usize = 3;
 
 /// Show what is stored, what is due and what failed
@@ -66,10 +66,10 @@ struct StatusSummary {
     mode: &'static str,
     /// Whether Throughline is turned off.
     off: bool,
-    /// End of `throughline off`, if it has one.
+    /// End of `throughline off`; `None` if there is no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     off_until: Option<Timestamp>,
-    /// Whether the environment turns it off, which `throughline on` does not change.
+    /// Whether an environment variable turns Throughline off; `throughline on` does not change that.
     #[serde(skip)]
     off_by_variable: bool,
     /// Whether every new memory is pending until a review.
@@ -94,14 +94,14 @@ struct StatusSummary {
     index_damage: Option<String>,
     settings_problems: Vec<String>,
     archived_sessions: usize,
-    /// Sessions in a folder of the same name elsewhere, if this project has none.
+    /// Sessions of folders elsewhere that have the same name, if this project has no session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     elsewhere: Vec<Elsewhere>,
     /// Folders that are missing or were moved, with the remedy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     lost_sessions: usize,
-    /// Sessions of this path that are not learned from, with the command to decide about them.
+    /// Messages about sessions of this path that are not used for learning, with the command to decide about them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unclaimed: Vec<String>,
     /// Packs of the archive whose contents cannot be listed, with the reasons.
@@ -115,7 +115,7 @@ struct StatusSummary {
     failure: Option<String>,
     warning: Option<String>,
     hooks_registered: bool,
-    /// A registered hook program that does not exist.
+    /// Path of a registered hook program that does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_gone: Option<PathBuf>,
     server_registered: bool,
@@ -131,7 +131,7 @@ struct StatusSummary {
     ollama: Option<String>,
     /// Latest active memories, newest first.
     latest: Vec<LatestMemory>,
-    /// Numbers of memories that `throughline review` shows.
+    /// Numbers of memories to review, by reason.
     to_review: ReviewCounts,
     /// Problems that require an action of the user, each as a sentence.
     problems: Vec<String>,
@@ -156,7 +156,7 @@ struct LatestMemory {
 pub fn run(args: &StatusArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut summary = summarise(&stores)?;
-    // Looking for transcripts takes too long for the overview.
+    // The overview omits unclaimed sessions, because the search for transcripts takes too long.
     summary.unclaimed = discover::transcripts(&world.dirs, &stores.tree)?.unclaimed.messages();
     summary.problems = summary.find_problems();
     if args.stats {
@@ -197,7 +197,7 @@ fn outside(failure: &Failure, as_json: bool, out: &mut dyn Write) -> Result {
     Err(Failure::silent(exit::NOT_SET_UP))
 }
 
-/// Collects the state from this machine, without running a program or querying another machine.
+/// Collects the state without running a program or contacting another machine.
 fn summarise(stores: &Stores) -> Result<StatusSummary> {
     let tree = &stores.tree;
     let survey = stores.survey()?;
@@ -246,7 +246,7 @@ fn summarise(stores: &Stores) -> Result<StatusSummary> {
         held_back: survey.held()?.len(),
         from_repository,
         settings_changed: recall.is_outdated(),
-        // Omitted once all memories from the repository are released.
+        // The last arrival is omitted if all memories from the repository are released.
         arrived: Arrived::last(&state).filter(|_| from_repository > 0),
         memories: counts.project(),
         broken_files: listing.broken.len(),
@@ -370,7 +370,7 @@ impl StatusSummary {
         problems
     }
 
-    /// Returns the most useful next command, and its purpose.
+    /// Returns the most useful next command and its purpose.
     fn find_next(&self) -> (&'static str, &'static str) {
         let ReviewCounts { waiting, stale, contradictions, held, new, .. } = self.to_review;
         if self.off_by_variable {
@@ -409,7 +409,7 @@ impl StatusSummary {
         }
     }
 
-    /// Returns the contents of `throughline review`, in words.
+    /// Returns the numbers of memories to review, in words.
     fn review(&self) -> String {
         let counts = &self.to_review;
         let parts = [
@@ -435,15 +435,15 @@ fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
     Ok((archive.entries()?.len(), sizes.chain(packs).sum()))
 }
 
-/// Extent of the printed status.
+/// Amount of status information to print.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// One screen, of which each line fits the terminal.
+    /// One screen; each line fits the terminal's width.
     Short,
     Full,
 }
 
-/// Prints the status: the short lines, for the full extent also all other facts, and the next step.
+/// Prints the status: the short lines, all other facts if the full status is requested, and the next step.
 fn show(summary: &StatusSummary, extent: Extent, world: &World, out: &mut dyn Write) -> Result {
     let counts = &summary.counts;
     let kept = match (summary.mode, counts.held) {
@@ -521,7 +521,7 @@ fn show_short(
     }
 }
 
-/// Returns the facts that only the full status contains, each with its label.
+/// Returns the facts that only the full status contains, as pairs of label and text.
 fn details(summary: &StatusSummary) -> Vec<(&'static str, String)> {
     let counts = &summary.counts;
     let (there, folder) = (counts.in_repository + counts.private, summary.folder.display());
@@ -562,7 +562,7 @@ fn details(summary: &StatusSummary) -> Vec<(&'static str, String)> {
         details.push(("Settings", text.to_owned()));
     }
     if let Some(arrived) = &summary.arrived {
-        // Memories released since are no longer withheld.
+        // The number is reduced by the memories that were released after the arrival.
         let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
         details.push(("Pulled", format!("{}: {arrived}", clock::date(arrived.at))));
     }

@@ -1,7 +1,8 @@
-//! `throughline statusline`: one short line about this session's injections, for the status line of Claude Code.
+//! `throughline statusline`: prints one short line about the injections of a session, for the status line of Claude
+//! Code.
 //!
-//! Claude Code runs it repeatedly and shows its output. It therefore reads only a few small files, waits for nothing,
-//! and prints nothing instead of failing.
+//! Claude Code runs the command repeatedly and shows its output. The command therefore reads only a few small files,
+//! never waits for a lock or a program, and prints nothing if it fails.
 
 use std::io::{IsTerminal as _, Read as _, Write};
 use std::path::PathBuf;
@@ -36,7 +37,7 @@ pub struct StatuslineArgs {
     json: bool,
 }
 
-/// Fields of Claude Code's input that are needed.
+/// The needed fields of Claude Code's input.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PayloadWire {
@@ -64,7 +65,7 @@ struct SessionMemories {
     memories: usize,
     injections: usize,
     tokens: u64,
-    /// Number of tasks and questions that the last session left open.
+    /// Number of tasks and questions that were open at the end of the last session.
     open: usize,
 }
 
@@ -127,7 +128,7 @@ fn status_text(given: &SessionMemories) -> Option<String> {
     Some(format!("throughline: {what}{open}"))
 }
 
-/// Reads stdin with a time limit, since the writer may never close it.
+/// Reads stdin with a time limit, since Claude Code may never close it.
 fn payload() -> Option<PayloadWire> {
     if std::io::stdin().is_terminal() {
         return None;
@@ -136,7 +137,7 @@ fn payload() -> Option<PayloadWire> {
     std::thread::spawn(move || {
         let mut text = Vec::new();
         let read = std::io::stdin().lock().take(PAYLOAD_BYTES_MAX).read_to_end(&mut text);
-        // The receiver may have timed out.
+        // Sending fails if the receiver has timed out.
         let _ = sender.send(read.map(|_| text));
     });
     let text = receiver.recv_timeout(PAYLOAD_WAIT).ok()?.ok()?;

@@ -55,7 +55,7 @@ pub struct SyncArgs {
 }
 
 impl SyncArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run && (self.from.is_some() || self.earlier.is_some() || self.apply)
     }
@@ -145,7 +145,8 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
                 let stores = Stores::at(world, tree.clone())?;
                 let (project, user) = (stores.project.list()?, stores.user.list()?);
                 let counts = stores.counts(&project, &user, world.now);
-                // Counted as in all other views, not as the number of published memories.
+                // The memories are counted as in all other views, which may differ from the number of published
+                // memories.
                 report.memories = counts.project();
                 let elsewhere_in_project = stores.elsewhere(&project);
                 let outcome =
@@ -162,11 +163,12 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
                         }
                     }
                 }
-                // Unreadable files are reported in the foreground and by `list`; background work prints nothing.
+                // A sync in the foreground reports unreadable files, and so does `list`. A background sync prints
+                // nothing.
                 view::warn_broken(&project.broken);
                 done.push(outcome);
             }
-            // An unreadable project does not prevent the sync of others.
+            // With `--all`, a failure in one project does not prevent the sync of the others.
             Err(failure) if args.all => {
                 failures.push(failure.during(tree.root.display().to_string()));
             }
@@ -185,8 +187,8 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Records the user's decision about sessions that may belong to another project; the newest of them was written at
-/// `newest`.
+/// Records the user's decision about sessions that may belong to another project. `newest` is the time of the newest of
+/// these sessions.
 pub fn decide(
     world: &World,
     tree: &Tree,
@@ -209,7 +211,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     Ok(report)
 }
 
-/// Returns the progress report: a bar on a terminal, otherwise lines.
+/// Returns the progress display: a bar on a terminal, otherwise lines.
 pub fn shown() -> Box<dyn Told> {
     progress(OutputForm::Auto)
 }
@@ -224,7 +226,7 @@ fn progress(form: OutputForm) -> Box<dyn Told> {
     }
 }
 
-/// Fails where only recall is allowed: there nothing is learned, and no sync follows.
+/// Fails if only recall is allowed, since then nothing may be learned.
 pub fn may_learn(world: &World) -> Result {
     if let Some(until) = super::off::until(world) {
         let until = until.map(|until| format!(" until {}", clock::time(until))).unwrap_or_default();
@@ -246,7 +248,7 @@ fn all(world: &World) -> Result<Vec<Tree>> {
     for known in identity::list(&world.dirs)? {
         let project = known.identity.project;
         processor::collect::trees::review(&world.dirs, project)?;
-        // The main tree represents all trees of a project.
+        // One sync of the main working tree is sufficient for all working trees of a project.
         trees.extend(processor::collect::trees::main(&world.dirs, project));
     }
     Ok(trees)
@@ -261,7 +263,7 @@ fn show(outcome: &SyncOutcome<'_>, name_it: bool, out: &mut dyn Write) -> Result
     if name_it {
         write!(out, "{}: ", outcome.root.display())?;
     }
-    // A sync that only computed missing embeddings processed nothing else.
+    // A sync that only computed missing embeddings found no new turns.
     if report.nothing_new || report.embedded > 0 && report.turns == 0 {
         writeln!(out, "Nothing new in {}.", plural(report.sessions, "session"))?;
     } else {

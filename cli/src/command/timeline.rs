@@ -1,4 +1,4 @@
-//! `throughline timeline`: the events of each day, open items, and handoffs.
+//! `throughline timeline`: shows the events of each day, open items, and handoffs.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -65,7 +65,7 @@ struct Day {
     forgotten: Vec<MemoryChange>,
 }
 
-/// A session with the tool calls that the user rejected in it.
+/// A session, with the tool calls that the user rejected.
 #[derive(Clone, Serialize)]
 struct ListedSession {
     #[serde(flatten)]
@@ -74,7 +74,7 @@ struct ListedSession {
     rejected: Vec<RejectedCall>,
 }
 
-/// A memory that came or went.
+/// A memory that was learned, changed or removed.
 #[derive(Clone, Serialize)]
 struct MemoryChange {
     at: Timestamp,
@@ -83,10 +83,10 @@ struct MemoryChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
     title: String,
-    /// Its successor.
+    /// Id of the memory that superseded this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<MemoryId>,
-    /// Reason for the removal.
+    /// Reason of the removal.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
 }
@@ -137,7 +137,7 @@ pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
 }
 
 impl TimelineArgs {
-    /// Fails as a search without results, if it is one.
+    /// Fails like a search without results if the command is a search and its result is empty.
     fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
         out.flush()?;
         Failure::of_empty(is_empty && (self.when.is_given() || self.sessions.is_given()))
@@ -216,7 +216,7 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
         let listed = ListedSession { session: session.clone(), rejected: rejected.clone() };
         on(session.last, &mut |day| day.sessions.push(listed.clone()));
     }
-    // A memory without a session was added by a person, and only a person can forget one.
+    // A memory without a session was added by a person. Only a person can forget such a memory.
     let speaker = |stored: &Stored| {
         let session = stored.memory.source.session.as_deref().and_then(|id| sessions.of(id));
         session.map_or(Speaker::Person, |session| session.speaker)
@@ -229,7 +229,7 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
         let at = stored.memory.created;
         on(at, &mut |day| day.learned.push(MemoryChange::of(stored, at)));
         if let Some(newer) = stored.memory.superseded_by.and_then(find) {
-            // The older memory was replaced when the newer one was created.
+            // The older memory was replaced when the newer one was created, but not before its own creation.
             let at = newer.memory.created.max(at);
             let superseded_by = Some(newer.memory.id);
             on(at, &mut |day| {

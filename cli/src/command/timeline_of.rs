@@ -1,4 +1,4 @@
-//! `throughline timeline NAME`: what was learned, changed and replaced about a name.
+//! `throughline timeline NAME`: shows how the memories and facts about a name changed.
 
 use std::io::Write;
 
@@ -16,13 +16,13 @@ use crate::view::{self, clock, plain, wrap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum EventKind {
-    /// A memory that names it was learned.
+    /// A memory that contains the name was learned.
     Learned,
-    /// A fact about it became true.
+    /// A fact about the name became true.
     Began,
-    /// A fact about it was no longer true.
+    /// A fact about the name was no longer true.
     Ended,
-    /// A memory that names it was replaced.
+    /// A memory that contains the name was replaced.
     Replaced,
 }
 
@@ -33,12 +33,12 @@ struct NameEvent {
     what: EventKind,
     memory: MemoryId,
     text: String,
-    /// The memory that replaced it, or whose fact ended it.
+    /// The memory that replaced this one, or whose fact ended the fact.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<MemoryId>,
 }
 
-/// Prints the last events about a name, in the order of their time.
+/// Prints the last events about a name in chronological order.
 pub fn run(name: &str, limit: usize, json: bool, stores: &Stores, out: &mut dyn Write) -> Result {
     let read = ReadKnowledge::open(stores)?;
     let id = read.entity(name)?;

@@ -1,5 +1,5 @@
-//! `throughline trust`: trusts a memory folder of a repository, and releases the memories in it that this machine did
-//! not derive or write.
+//! `throughline trust`: trusts the memory folder of a repository, and releases the memories in it that were not derived
+//! or written on this machine.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,12 +42,12 @@ pub struct TrustArgs {
 }
 
 impl TrustArgs {
-    /// Returns whether it asks nothing, so that its output reports what was done.
+    /// Returns whether the command asks no question, so that the output reports what was done.
     pub fn is_answered(&self) -> bool {
         self.write.yes || self.no_release || self.revoke
     }
 
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
@@ -90,17 +90,17 @@ pub fn run(args: &TrustArgs, world: &World, out: &mut dyn Write) -> Result {
     release(args, &Stores::at(world, tree)?, is_new, out)
 }
 
-/// Makes the index of a working tree where there is none, so that the next session is given its memories.
+/// Builds the index of a working tree if it does not exist, so that the next session receives its memories.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error if the index cannot be written.
 pub fn publish_missing(world: &World, tree: &Tree) -> Result {
     processor::publish::missing(&world.dirs, tree, world.now).map_err(|error| {
         Failure::from(error).during("this folder is trusted, but its memories are not given yet")
     })
 }
 
-/// Shows what a person would be asked about, and changes nothing.
+/// Shows what the person would be asked to decide, and changes nothing.
 fn show_unanswered(
     args: &TrustArgs,
     world: &World,
@@ -143,7 +143,7 @@ fn at(world: &World, folder: PathBuf) -> World {
     World { cwd: folder, ..world.clone() }
 }
 
-/// A memory that was released, or may be.
+/// A memory that was released or that can be released.
 #[derive(Serialize)]
 struct ReleasedMemory<'a> {
     #[serde(flatten)]
@@ -151,7 +151,7 @@ struct ReleasedMemory<'a> {
     released: bool,
 }
 
-/// Lists the memories from the repository, and releases them.
+/// Lists the unreleased memories from the repository, and releases them.
 fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
     let unreleased = stores.unreleased()?;
     if args.write.json {
@@ -202,10 +202,10 @@ fn release_all(stores: &Stores, memories: &[Stored]) -> Result {
     memories.iter().try_for_each(|stored| stores.note_saved(store, stored, &redactor).map(drop))
 }
 
-/// Returns the features of the working tree in a folder.
+/// Returns the identifying features of the working tree that contains a folder.
 ///
 /// # Errors
-/// Returns an error if there is no folder to trust.
+/// Returns an error if the working tree contains no folder to trust.
 fn observe(world: &World, folder: &Path) -> Result<Observed> {
     let root = world.root_of(folder);
     crate::setup::refuse_home(world, &root)?;

@@ -1,5 +1,5 @@
 //! `throughline uninstall`: removes the entries that `init` made in files of the user and of all projects, and the
-//! additions that the documentation describes.
+//! additions to such files that the documentation describes.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -22,7 +22,7 @@ use crate::view;
 use crate::view::wrap::{self, Wrapped};
 use crate::world::World;
 
-/// Files of the programs that the installers put into `share/throughline`, which may also be our data folder.
+/// Files that the installers write into `share/throughline`, which may also be the data folder.
 const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];
 /// Prefixes of the embedder's files.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
@@ -43,7 +43,7 @@ pub struct UninstallArgs {
 }
 
 impl UninstallArgs {
-    /// Returns whether the command decides something for the person.
+    /// Returns whether the command makes a decision that only the person may make.
     pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
@@ -52,13 +52,13 @@ impl UninstallArgs {
 /// Changed and deleted files.
 #[derive(Default, Serialize)]
 struct Done {
-    /// Files from which a part was removed, or which were removed completely.
+    /// Files from which a part was removed, and files that were removed completely.
     changed: Vec<PathBuf>,
-    /// Deleted folders, except for the programs' own files.
+    /// Deleted folders; files of the installed programs are kept.
     deleted: Vec<PathBuf>,
     /// Parts that could not be removed, with the reasons.
     failed: Vec<String>,
-    /// Lines and files that the user has to delete.
+    /// Lines and files that the user has to delete by hand.
     by_hand: Vec<ByHand>,
 }
 
@@ -75,7 +75,7 @@ pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
         return would(args, world, out);
     }
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
-    // Asked first, so that nothing has changed if the user declines.
+    // The question is asked before any change.
     if args.purge && !args.write.yes {
         show_purge(world)?;
         if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
@@ -131,7 +131,7 @@ fn would(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     failure.map_or(Ok(()), Err)
 }
 
-/// Prints the lines and files that the user has to delete.
+/// Prints the lines and files that the user has to delete by hand.
 fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
     if by_hand.is_empty() {
         return Ok(());
@@ -172,7 +172,7 @@ fn purge(world: &World, roots: &[PathBuf], done: &mut Done, out: &mut dyn Write)
     let dirs = &world.dirs;
     let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
     for folder in [&dirs.data, &dirs.state, &dirs.config] {
-        // The folder may also contain the programs' own files.
+        // The data folder may also contain files of the installed programs.
         let is_shared = installed.is_some() && *folder == dirs.data;
         let deleted = if is_shared { empty(folder) } else { fs::remove_dir_all(folder) };
         match deleted {
@@ -191,7 +191,7 @@ fn purge(world: &World, roots: &[PathBuf], done: &mut Done, out: &mut dyn Write)
             Err(error) => return Err(error).at(folder),
         }
     }
-    // A folder with only the README contains no memory.
+    // A folder that contains only the README is removed, since no memory is lost.
     for root in roots {
         if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
             writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
@@ -206,7 +206,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     real(one) == real(other)
 }
 
-/// Deletes the contents of a folder except the programs' own files, and the folder itself if it is empty then.
+/// Deletes the contents of a folder except the files of the installed programs. Deletes the folder too if it is empty
+/// afterwards.
 fn empty(folder: &Path) -> std::io::Result<()> {
     let entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
     let (ours, others): (Vec<PathBuf>, Vec<PathBuf>) =

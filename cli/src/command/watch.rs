@@ -1,4 +1,4 @@
-//! `throughline watch`: learns from running sessions, without hooks.
+//! `throughline watch`: learns from running sessions where hooks are not used.
 
 use std::io::Write;
 use std::time::Duration;
@@ -48,7 +48,8 @@ enum WatchAction {
 }
 
 impl WatchArgs {
-    /// Returns whether it decides something for the person: a program that starts at each login.
+    /// Returns whether the command makes a decision that only the person may make: installing a program that starts at
+    /// each login.
     pub fn decides(&self, _: &World) -> bool {
         matches!(self.action, Some(WatchAction::Install(write)) if !write.dry_run)
     }
@@ -86,7 +87,7 @@ pub fn run(args: &WatchArgs, world: &World, out: &mut dyn Write) -> Result {
         polls: args.poll.is_some(),
         pace,
     };
-    // If the output is closed, the work continues.
+    // A write error is ignored, so that the work continues if the output is closed.
     let mut say = |line: &str| {
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     };

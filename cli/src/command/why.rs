@@ -21,8 +21,8 @@ pub mod memory;
 pub mod reasons;
 pub mod trace;
 
-/// Reports on stderr that there was no injection, or none in the session. Fails as a search
-/// without results, if it is one.
+/// Reports on stderr that there was no injection, in general or in the given session. If the command is a search, fails
+/// like a search without results.
 pub fn found(receipts: &[InjectionReceipt], session: Option<&str>, is_search: bool) -> Result {
     if !receipts.is_empty() {
         return Ok(());
@@ -144,7 +144,7 @@ pub fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
 /// Columns before an item.
 const INDENT: usize = 2;
 
-/// Prints an injection with the reasons.
+/// Prints an injection and its reasons.
 pub fn show(
     receipt: &InjectionReceipt,
     items: &GivenItems,
@@ -153,7 +153,7 @@ pub fn show(
 ) -> Result {
     let occasion = InjectionOccasion::of_event(&receipt.event);
     let what = items.counted(receipt);
-    // Some clients of the MCP server have no session.
+    // Requests of some MCP clients contain no session id.
     let session = match plain(short_session(&receipt.session)) {
         session if session.is_empty() => String::new(),
         session => format!("session {session}, "),
@@ -182,7 +182,7 @@ pub fn show(
             Some(hit) => passage::show(hit, INDENT, out)?,
             None => writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?,
         }
-        // An item requested by its name or kind has no score.
+        // An item that was requested by its name or kind has no score.
         let score = match scores && given.score > 0.0 {
             true => paint(QUIET, format_args!(" (score {:.2})", given.score)),
             false => String::new(),

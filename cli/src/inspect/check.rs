@@ -1,17 +1,17 @@
-//! Result of a check: state, observation and remedy.
+//! The result of a check: state, observation and remedy.
 
 use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// A check of one link in the chain.
+/// The check of one link in the chain from Claude Code to memories.
 #[derive(Debug, Serialize)]
 pub struct HealthCheck {
     /// Name of the link.
     pub name: &'static str,
-    /// Its state.
+    /// State of the link.
     pub state: CheckState,
-    /// Observation.
+    /// Sentence about the observation.
     pub seen: String,
     /// Remedy, if there is a problem.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,11 +22,11 @@ pub struct HealthCheck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckState {
-    /// No problem.
+    /// The link works.
     Good,
-    /// It works, with a warning.
+    /// The link works, with a warning.
     Care,
-    /// It is broken.
+    /// The link is broken.
     Bad,
 }
 
@@ -46,7 +46,7 @@ impl HealthCheck {
         Self { name, state: CheckState::Bad, seen: seen.into(), remedy: Some(remedy.into()) }
     }
 
-    /// Returns a check that could not be run; the remedy is the failure's hint, if any.
+    /// Returns the result of a check that could not be run. The remedy is the failure's hint, if it has one.
     pub fn failed(name: &'static str, failure: &Failure) -> Self {
         Self {
             name,

@@ -1,4 +1,4 @@
-//! Checks of the chain from Claude Code to memories, in the order of processing.
+//! Checks of the chain from Claude Code to memories, in the order in which data is processed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ use crate::world::World;
 /// Days after which Claude Code deletes transcripts by default.
 const CLEANUP_DAYS_DEFAULT: u64 = 30;
 
-/// Longest run time of an idle hook that users do not notice.
+/// Maximum run time of an idle hook that users do not notice.
 const HOOK_SLOW: Duration = Duration::from_millis(50);
 
 /// Maximum memories whose files are compared with the index.
@@ -50,7 +50,7 @@ const SEARCH_MAX: usize = 1_000;
 /// Remedy for an index that cannot be read.
 const REBUILD: &str = "Run `throughline sync`, which makes it again.";
 
-/// Longest time that notes of hooks may await processing.
+/// Maximum time for which notes of hooks may remain unprocessed.
 const UNPROCESSED_MS_MAX: i64 = DAY_MS;
 
 /// Runs all checks.
@@ -139,7 +139,7 @@ fn client(world: &World) -> HealthCheck {
     }
 }
 
-/// Checks git. Without it a project is identified only by its path.
+/// Checks whether git is available. Without git, a project is identified only by its path.
 fn git() -> HealthCheck {
     const NAME: &str = "git";
     match processor::git::version::check() {
@@ -233,7 +233,7 @@ fn again(world: &World) -> String {
     format!("{}.", Installation::find(world).again(&world.home))
 }
 
-/// Checks that all programs are of the same build, since others may be unable to read their files.
+/// Checks that all programs are of the same build. Programs of other builds may be unable to read each other's files.
 fn same_build(world: &World) -> HealthCheck {
     const NAME: &str = "programs";
     let ours = env!("CARGO_PKG_VERSION");
@@ -283,7 +283,7 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> HealthCheck {
         .map(|file| file.path.display().to_string())
         .collect();
     if run_twice(&found) {
-        // Claude Code runs identical handlers once, but handlers that are written differently both run.
+        // Claude Code runs identical handlers only once, but runs both of two handlers that are written differently.
         let seen = format!("registered in {}: each hook runs twice", files.join(" and "));
         return HealthCheck::care(
             NAME,
@@ -304,7 +304,7 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> HealthCheck {
     }
 }
 
-/// Returns the events without a registered hook; `None` if no settings file contains a hook of ours. The plugin
+/// Returns the events without a registered hook; `None` if no settings file contains a Throughline hook. The plugin
 /// registers the events of each program that no settings file contains.
 fn missing_events(found: &[FileRegistrations], plugin: &Plugin) -> Option<Vec<&'static str>> {
     let registered: Vec<&hooks::HookEvent> =
@@ -321,7 +321,7 @@ fn missing_events(found: &[FileRegistrations], plugin: &Plugin) -> Option<Vec<&'
     Some(missing.map(|hook| hook.event).collect())
 }
 
-/// Returns whether an event has several of our handlers that differ.
+/// Returns whether an event has several Throughline handlers that differ.
 fn run_twice(found: &[FileRegistrations]) -> bool {
     let mut handlers: Vec<(&str, &serde_json::Value)> = found
         .iter()
@@ -339,7 +339,7 @@ fn program_paths(found: &[FileRegistrations]) -> impl Iterator<Item = PathBuf> {
     handlers.filter_map(|(_, handler)| hooks::program_path(handler))
 }
 
-/// Checks how long transcripts are kept, which limits the time to read them.
+/// Checks how long Claude Code keeps transcripts: they must be read before that.
 fn transcripts_kept(world: &World, root: &Path) -> HealthCheck {
     const NAME: &str = "clean-up";
     let found = register::find_hooks(world, root);
@@ -360,7 +360,7 @@ fn transcripts_kept(world: &World, root: &Path) -> HealthCheck {
     }
 }
 
-/// Runs each hook with an empty payload in an untrusted folder, where it must print nothing.
+/// Runs each hook with an empty payload in an untrusted folder, where the hook must print nothing.
 fn fired(world: &World) -> Vec<HealthCheck> {
     const NAME: &str = "dry run";
     let mut slowest = None;
@@ -376,7 +376,7 @@ fn fired(world: &World) -> Vec<HealthCheck> {
             }
         }
     }
-    // No hook program exists, which another check reports.
+    // If no hook program exists, another check reports that.
     let Some(slowest) = slowest else { return Vec::new() };
     let seen =
         format!("each hook ends by itself, in {:.1} ms at most", slowest.as_secs_f64() * 1e3);
@@ -420,7 +420,7 @@ fn server(world: &World, root: &Path, plugin: &Plugin) -> HealthCheck {
     }
 }
 
-/// Checks that private folders can be read by their owner only.
+/// Checks that only the owner can read private folders.
 fn private_folders(world: &World) -> HealthCheck {
     const NAME: &str = "privacy";
     let data = view::path(&world.dirs.data);
@@ -434,7 +434,8 @@ fn private_folders(world: &World) -> HealthCheck {
             return HealthCheck::bad(NAME, seen, "Give yourself the right to read and write it.");
         }
     }
-    // Folders within a closed one are inaccessible; the command has closed the outer ones where it may.
+    // Only open folders are listed, not the folders in a closed one. `doctor` has already closed the outer folders if
+    // it was permitted to.
     let open = private_folders::open_to_others(&world.dirs);
     match open.first() {
         None => HealthCheck::good(NAME, format!("{data} is yours alone")),
@@ -446,7 +447,7 @@ fn private_folders(world: &World) -> HealthCheck {
     }
 }
 
-/// Checks that our folders can be read and written, or only read where recall alone is allowed.
+/// Checks that Throughline's folders can be read and written. Where only recall is allowed, checks only reading.
 fn reachable_folders(world: &World, tree: Option<&Tree>) -> Vec<HealthCheck> {
     const NAME: &str = "folders";
     let dirs = &world.dirs;
@@ -538,7 +539,7 @@ fn store(stores: &Stores, now: Timestamp) -> Vec<HealthCheck> {
     checks
 }
 
-/// Reports a rule by which git ignores memories that are meant to be committed.
+/// Reports a rule by which git ignores memories that should be committed.
 fn ignored(world: &World, tree: &Tree) -> Option<HealthCheck> {
     let mode = identity::mode(&world.dirs, tree.project).ok()?;
     let rule = match mode {
@@ -549,7 +550,7 @@ fn ignored(world: &World, tree: &Tree) -> Option<HealthCheck> {
     Some(HealthCheck::care("sharing", rule.description(), remedy))
 }
 
-/// Reports withheld memories: this is not an error, but the user has to review them.
+/// Reports withheld memories. They are not an error, but the user has to review them.
 fn held(stores: &Stores) -> Option<HealthCheck> {
     const NAME: &str = "withheld";
     match stores.held() {
@@ -577,7 +578,7 @@ fn index(world: &World, tree: &Tree) -> HealthCheck {
         Ok(None) => return HealthCheck::care(NAME, "there is none yet", "Run `throughline sync`."),
         Err(error) => return HealthCheck::bad(NAME, error.to_string(), REBUILD),
     };
-    // Every byte is read, so that all damage is found.
+    // All bytes of the indexes are read to find all damage.
     if let Some(damage) = crate::inspect::damage::of_indexes(world, tree, Depth::Bytes) {
         return HealthCheck::bad(NAME, damage.to_string(), REBUILD);
     }

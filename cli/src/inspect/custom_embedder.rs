@@ -1,4 +1,4 @@
-//! Checks of the second space: its model and its vectors.
+//! Checks of the second space: its model, and its vectors of memories.
 
 use memory_store::layout::Tree;
 use memory_store::settings::Embedder;
@@ -8,7 +8,8 @@ use super::check::HealthCheck;
 use super::ollama::Served;
 use crate::world::World;
 
-/// Returns a line with the model, the number of memories with its vectors, and the program that uses it.
+/// Returns a line with the model, the number of memories that have a vector of the model, and the program that computes
+/// the vectors.
 pub fn shown(world: &World, tree: &Tree, embedder: &Embedder) -> String {
     summary(standing(&world.dirs.tree(&tree.root), embedder), embedder)
 }
@@ -21,7 +22,7 @@ fn summary(standing: Option<(usize, usize)>, embedder: &Embedder) -> String {
     format!("{} ({}), {have}", embedder.model, embedder.provider)
 }
 
-/// Checks that the model is available and every memory has a vector.
+/// Checks that the model is available and that every memory has a vector.
 pub fn check(world: &World, tree: Option<&Tree>, embedder: &Embedder) -> HealthCheck {
     const NAME: &str = "second space";
     let served = Served {

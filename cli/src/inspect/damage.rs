@@ -1,4 +1,4 @@
-//! Damage of a project's private files, for status and checks.
+//! Finds damaged private files of a project, for `status` and `doctor`.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use processor::collect::expired::Expired;
 use super::check::HealthCheck;
 use crate::world::World;
 
-/// Finds the first damage in the existing indexes: the project's, that of its thinking, and the user's.
+/// Finds the first damage in the existing indexes: the project's, the index of its thinking, and the user's.
 pub fn of_indexes(world: &World, tree: &Tree, depth: Depth) -> Option<Error> {
     let state = world.dirs.tree(&tree.root);
     let folders = [state.index, state.thinking, world.dirs.user_state().index];
@@ -32,8 +32,8 @@ pub fn unlisted_packs(home: &ProjectDir) -> Vec<String> {
     Archive::open(home).unlisted_packs()
 }
 
-/// Returns the checks of `doctor` for the archive: an error for each lost session and each unreadable file, and a
-/// notice for each file that was kept aside.
+/// Returns the results of `doctor` for the archive: a warning for each lost session and for each file that was kept
+/// aside, and an error for each unreadable file.
 pub fn archive(home: &ProjectDir) -> Vec<HealthCheck> {
     const NAME: &str = "archive";
     let lost = lost(home);
@@ -52,7 +52,7 @@ pub fn archive(home: &ProjectDir) -> Vec<HealthCheck> {
         .collect();
     let archive = Archive::open(home);
     let names = archive.names().unwrap_or_default();
-    // One pack contains several sessions.
+    // The set removes duplicates, since one damaged pack contains several sessions.
     let damaged: BTreeSet<String> =
         names.iter().filter_map(|name| Some(archive.check(name).err()?.to_string())).collect();
     checks.extend(damaged.into_iter().map(|seen| {

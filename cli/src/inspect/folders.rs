@@ -1,4 +1,5 @@
-//! Checks whether folders can be read and written by trying it: modes, owners and mount options are insufficient.
+//! Checks whether folders can be read and written by trying both. Modes, owners and mount options are not sufficient to
+//! determine that.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,7 +16,8 @@ pub fn check_readable(folder: &Path) -> Result {
     }
 }
 
-/// Fails if no file can be created in a folder, or if a missing folder could not be created. Leaves no trace.
+/// Fails if no file can be created in a folder, or if a missing folder could not be created. The check leaves no file
+/// behind.
 pub fn check_writable(folder: &Path) -> Result {
     let there = folder.ancestors().find(|above| match fs::metadata(above) {
         Ok(_) => true,
@@ -33,7 +35,7 @@ fn is_missing(error: &std::io::Error) -> bool {
 }
 
 fn failure(folder: &Path, what: &str, error: &std::io::Error) -> Failure {
-    // The message of the library for temporary files contains a path.
+    // The message is made from the error code, since the message of the library for temporary files contains a path.
     let why = match error.raw_os_error() {
         Some(code) => std::io::Error::from_raw_os_error(code).to_string(),
         None => error.kind().to_string(),
@@ -55,7 +57,7 @@ mod tests {
         check_readable(&deep).unwrap();
         check_writable(&deep).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        // No user can create a file there, regardless of permissions.
+        // No user can create files in /proc, regardless of permissions.
         let said = check_writable(Path::new("/proc/throughline")).unwrap_err();
         assert!(said.to_string().starts_with("/proc cannot be written: "), "{said}");
     }

@@ -1,4 +1,4 @@
-//! Checks whether recall uses meaning in addition to words.
+//! Checks whether recall compares the meaning of texts in addition to their words.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::check::HealthCheck;
 use crate::setup::installation::Installation;
 use crate::world::World;
 
-/// Basis of recall.
+/// Properties of texts that recall compares.
 pub enum Meaning {
     /// Words and meaning.
     Both,
@@ -42,7 +42,7 @@ pub fn of(world: &World, tree: &Tree) -> Meaning {
         Some(Ok(head)) if head.map(|head| head.space) != Some(table.space()) => {
             Meaning::Words("the index was made without this model: `throughline sync`".to_owned())
         }
-        // Without memories there is nothing to compare; damage is reported by another check.
+        // Without memories there is nothing to compare. Another check reports a damaged index.
         Some(_) | None => Meaning::Both,
     }
 }
@@ -56,7 +56,7 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// Checks the embedder's files.
+/// Checks the files of the embedder.
 pub fn check(world: &World, tree: Option<&Tree>) -> HealthCheck {
     const NAME: &str = "model";
     let again = |until: &str| {

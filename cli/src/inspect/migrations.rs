@@ -1,5 +1,6 @@
-//! Data of earlier versions of the program: stores in older formats, which a command migrates before it writes,
-//! registrations with Claude Code, and the report of `throughline doctor --migrations`.
+//! Handling of data that earlier versions of the program wrote. A command migrates stores in older formats before it
+//! writes to them, and upgrades registrations with Claude Code. The module also prints the report of `throughline
+//! doctor --migrations`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,16 +21,16 @@ use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::view::{self, clock, plural};
 use crate::world::World;
 
-/// Maximum number of log lines that are printed; the JSON contains all.
+/// Maximum number of log lines that are printed; the JSON output contains all lines.
 const LOG_LINES: usize = 20;
 
-/// Migrates the stores that a command is about to write, and reports it on stderr.
+/// Migrates the stores that a command is about to write, and reports each migration on stderr.
 pub fn before_write(world: &World, tree: &Tree) -> Result {
     print_all(&migrate::before_write(&world.dirs, tree, world.now)?);
     Ok(())
 }
 
-/// Does as [`before_write`], for a command that writes only the user's settings.
+/// Like [`before_write`], for a command that writes only the user's settings.
 pub fn before_settings(world: &World) -> Result {
     let migrated = migrate::bring_up_to_date(&Site::user(&world.dirs), world.now)?;
     print_all(migrated.as_slice());
@@ -38,7 +39,7 @@ pub fn before_settings(world: &World) -> Result {
 
 fn print_all(migrated: &[Migrated]) {
     for migrated in migrated.iter().filter(|migrated| migrated.is_reported()) {
-        // There is no remedy for a closed stderr.
+        // An error is ignored: a closed stderr cannot be repaired.
         let _ = writeln!(anstream::stderr(), "{}", line(migrated));
     }
 }
@@ -63,7 +64,7 @@ pub fn upgrade_registered(world: &World, roots: &[&Path]) -> Result {
     }
     let failures = done.failures.iter().map(|failure| format!("Not upgraded: {failure}"));
     for line in lines.into_iter().chain(failures) {
-        // There is no remedy for a closed stderr.
+        // An error is ignored: a closed stderr cannot be repaired.
         let _ = writeln!(anstream::stderr(), "{} {}.", paint(CARE, "!"), view::plain(&line));
     }
     Ok(())
@@ -82,7 +83,7 @@ struct StoreReport {
     format: u32,
     /// The newest format that this program supports.
     supported: u32,
-    /// First version of the program that writes the store's format, if this version does not support it.
+    /// The first version of the program that supports the store's format, if this version does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     needs: Option<String>,
     pending: Vec<PendingStep>,
@@ -164,7 +165,7 @@ pub fn report(world: &World, json: bool, out: &mut dyn Write) -> Result {
         .hint(format!("This version reads it and changes nothing. Install {needs}.")))
 }
 
-/// Returns the user's own store, and the stores of the current project, if there is one.
+/// Returns the user's own store and, in a project, the stores of the project.
 fn sites(world: &World) -> Result<Vec<Site>> {
     match world.tree() {
         Ok(tree) => Ok(Site::all_known(&world.dirs, &tree)),

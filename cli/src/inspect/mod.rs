@@ -1,4 +1,4 @@
-//! What `status` and `doctor` examine.
+//! The examinations behind `status` and `doctor`.
 
 pub mod check;
 pub mod checks;

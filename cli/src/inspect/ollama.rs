@@ -8,7 +8,7 @@ use crate::setup::settings;
 use crate::view;
 use crate::world::World;
 
-/// Suggests a local Ollama if one is running, or returns the reason why it was not queried.
+/// Returns a sentence that suggests a running local Ollama, or the reason why Ollama was not queried.
 pub fn offer(world: &World) -> Option<String> {
     let models = match models(world, "", &[]) {
         Ok(models) => models?,
@@ -27,7 +27,7 @@ pub fn offer(world: &World) -> Option<String> {
     })
 }
 
-/// Names models that fit into this machine's memory, with the commands to download them.
+/// Returns the names of models that fit into this machine's memory, with the commands that download them.
 pub fn models_to_get() -> String {
     let memory = local_models::memory_bytes();
     let proposed = memory.map(local_models::proposed).unwrap_or_default();
@@ -44,7 +44,7 @@ pub fn models_to_get() -> String {
     )
 }
 
-/// Returns the models of the Ollama at `host`, or at the default address if it is empty. `Err` contains the reason why
+/// Returns the models of the Ollama at `host`; an empty `host` is the default address. `Err` contains the reason why
 /// another machine is not queried.
 pub fn models(
     world: &World,
@@ -54,7 +54,7 @@ pub fn models(
     processor::llm::probe(host, world.ollama_host.as_deref(), consented_hosts)
 }
 
-/// Checks that the configured model is available, or could be used.
+/// Checks that the configured model is available. Without a configured model, reports a model that could be used.
 pub fn check(world: &World, llm: &Llm) -> HealthCheck {
     if llm.provider != "ollama" {
         let name = format!("{} ({})", llm.model, llm.provider);
@@ -82,15 +82,15 @@ pub fn check(world: &World, llm: &Llm) -> HealthCheck {
 pub struct Served<'a> {
     /// The name of the check.
     pub check: &'static str,
-    /// The table of the settings.
+    /// The table of the settings that contains the model.
     pub table: &'static str,
-    /// Its host; empty for the default address.
+    /// Host of the model; empty for the default address.
     pub host: &'a str,
-    /// The machines that the user has agreed to.
+    /// Hosts to which the user consented.
     pub consented_hosts: &'a [String],
     /// The model's name.
     pub model: &'a str,
-    /// Consequence of a missing model.
+    /// Consequence of a missing model, for the message.
     pub without: &'static str,
 }
 
@@ -117,7 +117,7 @@ impl Served<'_> {
                 ));
             }
         };
-        // Ollama lists the model `name` as `name:latest`.
+        // For a model `name` without a tag, Ollama lists `name:latest`.
         let is_it = |listed: &String| listed == model || *listed == format!("{model}:latest");
         (!models.iter().any(is_it)).then(|| {
             let remedy = format!("Run `ollama pull {model}`.");
@@ -125,7 +125,7 @@ impl Served<'_> {
         })
     }
 
-    /// Returns the check for an available model.
+    /// Returns the result of the check for an available model.
     pub fn good(&self) -> HealthCheck {
         HealthCheck::good(self.check, format!("{} answers", self.model))
     }

@@ -1,4 +1,4 @@
-//! Checks of `doctor` for hooks and MCP server that are provided by the Claude Code plugin.
+//! Checks of `doctor` for hooks and an MCP server that the Claude Code plugin provides.
 
 use std::path::Path;
 
@@ -53,7 +53,8 @@ fn of_plugin(
     }
 }
 
-/// Checks that the plugin's launcher finds the programs, and those of this installation; `None` if the plugin is off.
+/// Checks that the plugin's launcher finds the programs, and that these are the programs of this installation. Returns
+/// `None` if the plugin is off.
 pub fn programs(world: &World, plugin: &Plugin) -> Option<HealthCheck> {
     const NAME: &str = "plugin";
     let Plugin::On { name, settings } = plugin else { return None };

@@ -12,7 +12,7 @@ use crate::view::style::{BAD, GOOD, QUIET, paint};
 use crate::view::{self, plural};
 use crate::world::World;
 
-/// Searches all stored data, and redacts the secrets that were found if `fixes` is set.
+/// Searches all stored data for secrets; redacts them if `fixes` is set.
 pub fn run(fixes: bool, json: bool, world: &World, out: &mut dyn Write) -> Result {
     if fixes {
         may_learn(world).map_err(|failure| failure.during("nothing was cleaned"))?;

@@ -1,4 +1,5 @@
-//! `throughline doctor --selftest`: runs a sample session through processor, hooks, recall and MCP server, in a temporary home.
+//! `throughline doctor --selftest`: processes a sample session with processor, hooks, recall and MCP server in a
+//! temporary home.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,18 +19,18 @@ use crate::world::World;
 /// Maximum run time of a program.
 const PROGRAM_MAX: Duration = Duration::from_secs(60);
 
-/// Maximum bytes of a program's answer.
+/// Maximum bytes read from the output of a program.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
 /// Milliseconds between two records of the sample session.
 const STEP_MS: i64 = 20_000;
 
-/// The wish in the sample session, and the words by which its memory is recognised.
+/// The wish in the sample session, followed by the words by which its memory is recognised.
 const WISH: &str =
     "From now on always keep amounts as integer cents, never as floats: an invoice was a cent off.";
 const TELLING: &str = "integer cents";
 
-/// A question that matches the memory.
+/// A question for which the memory is relevant.
 const QUESTION: &str = "Should the amounts of an invoice be floats or integer cents?";
 
 /// Id of the sample session.
@@ -40,7 +41,7 @@ pub fn checks(world: &World) -> Result<Vec<HealthCheck>> {
     Ok(Chain::new(world)?.checks())
 }
 
-/// The programs, with a separate home and project.
+/// The chain of programs, with a temporary home and project.
 struct Chain<'a> {
     world: &'a World,
     _home: tempfile::TempDir,
@@ -64,7 +65,7 @@ impl<'a> Chain<'a> {
         Ok(Self { world, _home: temporary, home, root, transcripts })
     }
 
-    /// Runs all steps. Steps after a failed one are run too, since they may reveal further problems.
+    /// Runs all steps. A failed step does not stop the test, since later steps may reveal further problems.
     fn checks(&self) -> Vec<HealthCheck> {
         const SET_UP: [&str; 5] = ["init", "--yes", "--private", "--no-register", "--no-sync"];
         let from = self.transcripts.as_os_str();
@@ -120,7 +121,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Runs a hook as Claude Code would; fails if `gives` is set and the hook does not return the memory.
+    /// Runs a hook as Claude Code does. Fails if `gives` is set and the hook does not print the memory.
     fn hook(&self, name: &'static str, program: &str, fields: Value, gives: bool) -> HealthCheck {
         let event: String = program.split('-').map(capitalised).collect();
         let mut payload = json!({
@@ -151,8 +152,8 @@ impl<'a> Chain<'a> {
         self.program("throughline", "full", arguments, b"")
     }
 
-    /// Runs one of our programs in the temporary home, in a mode: hooks and server only read, so that they start
-    /// nothing that outlives the home. An error contains the program's message.
+    /// Runs a Throughline program in the temporary home. Hooks and server run in the mode that only reads, so that they
+    /// start no process that outlives the home. An error contains the program's message.
     fn program<'b>(
         &self,
         name: &str,
@@ -178,7 +179,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Checks that an answer contains the memory.
+/// Checks that a program's output contains the memory.
 fn check_answer(answer: &str) -> Result<(), String> {
     match answer.contains(TELLING) {
         true => Ok(()),
@@ -186,7 +187,7 @@ fn check_answer(answer: &str) -> Result<(), String> {
     }
 }
 
-/// Returns the first line of an answer.
+/// Returns the first line of a program's output.
 fn brief(answer: &str) -> String {
     let line = answer.lines().next().unwrap_or_default();
     if line.is_empty() { "nothing was said".into() } else { line.chars().take(120).collect() }
@@ -197,7 +198,7 @@ fn capitalised(word: &str) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-/// Returns a file read, as `PostToolUse` reports it.
+/// Returns the fields of a `PostToolUse` payload about a file that was read.
 fn tool_fields(root: &Path) -> Value {
     let file = root.join("src/price.rs");
     json!({
@@ -206,7 +207,7 @@ fn tool_fields(root: &Path) -> Value {
     })
 }
 
-/// Returns the transcript of the sample session, which ended an hour ago.
+/// Returns the transcript of the sample session. The session ended an hour ago.
 fn records(root: &Path, now: Timestamp) -> String {
     let user = |text: &str| json!({"role": "user", "content": text});
     let claude = |text: &str| {
@@ -237,7 +238,7 @@ fn records(root: &Path, now: Timestamp) -> String {
     records
 }
 
-/// Returns the requests of a client to the server: a session with one recall.
+/// Returns the requests of an MCP client: a session with one call of `recall`.
 fn mcp_requests() -> String {
     let client = json!({"name": "selftest", "version": "1"});
     let requests = [

@@ -20,7 +20,7 @@ use crate::view::style::{QUIET, paint};
 use crate::view::{self, clock, labelled as line, plural};
 use crate::world::World;
 
-/// Maximum sessions whose outcomes after injections are examined, the latest ones.
+/// Maximum number of sessions whose outcomes are examined; the latest sessions are used.
 const SESSIONS_MAX: usize = 100;
 /// Maximum months shown.
 const MONTHS_MAX: usize = 12;
@@ -32,10 +32,10 @@ const BAR_COLUMNS: usize = 30;
 pub struct Numbers {
     /// Active memories of the project and of the user.
     pub memories: usize,
-    /// Memories of the user for all projects.
+    /// Memories of the user, which apply to all projects.
     pub user_memories: usize,
     by_kind: BTreeMap<&'static str, usize>,
-    /// Existing memories by the month in which they were learned, in the user's zone.
+    /// Number of existing memories by the month in which they were learned, in the user's time zone.
     by_month: BTreeMap<String, usize>,
     /// Memories that were superseded.
     pub replaced: usize,
@@ -59,26 +59,26 @@ pub struct Numbers {
 pub struct Injections {
     /// Number of injections.
     pub count: usize,
-    /// Time of the first one.
+    /// Time of the first injection.
     pub since: Option<Timestamp>,
     /// Number of sessions with an injection.
     pub sessions: usize,
-    /// Total of tokens.
+    /// Total number of injected tokens.
     pub tokens: u64,
-    /// Later actions of these sessions.
+    /// Later actions in the sessions with injections.
     pub outcome: Outcomes,
 }
 
-/// Later actions of sessions with an injected memory. They are not necessarily caused by the memory.
+/// Numbers of injections by the later actions of the session. The memory is not necessarily the cause of an action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcomes {
     /// Number of injections of a memory into an archived session.
     pub given: usize,
-    /// The session later read or edited a file that the memory names, or ran its command.
+    /// Injections after which the session read or edited a file that the memory names, or ran its command.
     pub followed: usize,
-    /// The session did none of these.
+    /// Injections after which the session did neither.
     pub not_followed: usize,
-    /// The memory names neither a file nor a command, or no longer exists.
+    /// Injections of memories that name neither a file nor a command, or that no longer exist.
     pub unclear: usize,
 }
 
@@ -174,7 +174,8 @@ fn latencies(receipts: &[InjectionReceipt]) -> BTreeMap<String, Latency> {
         .collect()
 }
 
-/// Returns the percentile by nearest rank: the least value that this percentage of the values do not exceed.
+/// Returns the percentile by the nearest-rank method: the least value that is not smaller than `percent` percent of the
+/// values.
 fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
@@ -200,7 +201,7 @@ fn injections<'a>(
     }
 }
 
-/// Returns the actions of the last sessions after each memory injected into them.
+/// Returns the outcomes of injections in the last sessions, by memory.
 fn outcomes(
     receipts: &[InjectionReceipt],
     memories: &BTreeMap<MemoryId, &Memory>,
@@ -223,7 +224,7 @@ fn outcomes(
         let Some(record) = records.get(session) else { continue };
         for receipt in by_session.get(session).into_iter().flatten() {
             for given in &receipt.memories {
-                // Receipts contain passages too.
+                // Receipts also contain passages, which have no memory.
                 let Some(memory) = memories.get(&given.id) else { continue };
                 let followed = follows(memory, receipt.at, record);
                 let outcome = outcomes.entry(given.id).or_default();

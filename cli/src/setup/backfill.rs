@@ -1,5 +1,5 @@
-//! The backfill of `init`: reads existing sessions, newest first, and shows titles of the memories learned from them.
-//! Embedding continues in the background.
+//! The backfill of `init`: reads existing sessions, newest first, and shows the titles of memories learned from them.
+//! The embeddings are computed in the background.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -45,7 +45,8 @@ pub struct Title {
     title: String,
 }
 
-/// Reads the existing transcripts: those that were found, and named sessions that may belong to another project.
+/// Reads the existing transcripts. They are the transcripts found for the project, and those of the named sessions that
+/// may belong to another project.
 pub fn run(
     world: &World,
     tree: &Tree,
@@ -58,7 +59,7 @@ pub fn run(
         for reason in no_sessions::reasons(world, tree, &[&unclaimed.messages()])? {
             writeln!(out, "              {}", view::plain(&reason))?;
         }
-        // Memories of the repository need an index for recall too.
+        // The sync runs even without transcripts: memories in the repository need an index too.
         if world.mode == Mode::Full {
             let options = world.sync_options(tree, &Silent);
             let report = sync::sync(&SyncOptions { leaves_rest: true, ..options })?;
@@ -99,7 +100,7 @@ pub fn run(
     Ok(Some(Backfill { learned, titles: best.into_iter().map(title).collect(), goes_on }))
 }
 
-/// Returns the best memories from sessions by worth; pending ones come last.
+/// Returns the best memories from sessions, sorted by worth, pending ones last.
 fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
     let stores = Stores::at(world, tree.clone())?;
     let held: BTreeSet<MemoryId> =
@@ -124,7 +125,7 @@ fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
     Ok(memories)
 }
 
-/// Starts a sync in the background if the first one is incomplete. If that fails, the next session starts it.
+/// Starts a sync in the background if the first one is incomplete. If the start fails, the next session starts a sync.
 fn go_on(world: &World, tree: &Tree, report: &SyncReport) -> bool {
     let is_left = report.embedding_waits || report.second_waits || report.goes_on();
     let start = || {

@@ -1,5 +1,5 @@
-//! Traces of a project under another path: a project whose folder was moved, and Claude Code sessions in a folder of
-//! the same name elsewhere.
+//! Traces of a project under another path: projects whose folder was moved, and Claude Code sessions in a folder of the
+//! same name elsewhere.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,27 +15,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::printable;
 
-/// Maximum bytes of a transcript in which its working directory is searched.
+/// Maximum bytes of a transcript that are searched for its working directory.
 const HEAD_BYTES_MAX: u64 = 128 << 10;
-/// Maximum folders of transcripts that are read.
+/// Maximum number of transcript folders that are read.
 const FOLDERS_MAX: usize = 2_000;
-/// Maximum places named.
+/// Maximum number of places that a message names.
 const NAMED_MAX: usize = 3;
-/// Number of characters of a project's id that identify it.
+/// Number of characters of a project's id that are sufficient to identify it.
 const ID_CHARS: usize = 12;
 
 /// A project whose former folder no longer exists.
 #[derive(Debug)]
 pub struct MovedFolder {
-    /// Argument of `throughline link`.
+    /// Argument for `throughline link`.
     id: String,
     was: PathBuf,
-    /// Number of private memories; those in the repository were moved with it.
+    /// Number of private memories. Memories in the repository were moved together with the folder.
     memories: usize,
 }
 
 impl MovedFolder {
-    /// Describes the move, and the command to link the project.
+    /// Returns a sentence about the move, with the command that links the project.
     pub fn description(&self) -> String {
         let Self { id, was, memories } = self;
         let brings = match memories {
@@ -50,7 +50,7 @@ impl MovedFolder {
     }
 }
 
-/// Returns the projects whose folders all no longer exist, and whose name or history matches a folder.
+/// Returns the projects of which no folder exists any more, and whose name or history matches the folder `root`.
 pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<MovedFolder> {
     let gone = identity::list(dirs).unwrap_or_default().into_iter();
     let gone: Vec<_> = gone
@@ -81,7 +81,7 @@ pub fn memories(folder: &Path) -> usize {
     files.filter(|file| file.path().extension().is_some_and(|it| it == EXTENSION)).count()
 }
 
-/// Returns a warning if the folder of private memories is missing, which only a user can have removed.
+/// Returns a warning if the folder of private memories is missing. The program never removes this folder.
 pub fn missing_folder(store: &Store) -> Option<String> {
     (store.root.is_none() && !store.folder.exists()).then(|| {
         format!(
@@ -95,15 +95,15 @@ pub fn missing_folder(store: &Store) -> Option<String> {
 /// Claude Code sessions in a folder of the same name elsewhere.
 #[derive(Debug, Serialize)]
 pub struct Elsewhere {
-    /// Their working directory.
+    /// Working directory of the sessions.
     cwd: PathBuf,
     sessions: usize,
-    /// The folder of their transcripts.
+    /// The folder with the transcripts of the sessions.
     folder: PathBuf,
 }
 
 impl Elsewhere {
-    /// Describes the sessions, with the command to import them.
+    /// Returns a sentence about the sessions, with the command that imports them.
     pub fn description(&self) -> String {
         let Self { cwd, sessions, folder } = self;
         let (cwd, folder) = (printable::path(cwd), printable::path(folder));
@@ -119,8 +119,8 @@ struct TranscriptLine {
     cwd: Option<PathBuf>,
 }
 
-/// Returns the folders with transcripts of sessions that may belong to the project at `root`, those with the most
-/// sessions first.
+/// Returns the folders with transcripts of sessions that may belong to the project at `root`. Folders with more
+/// sessions are first.
 pub fn history(dirs: &UserDirs, root: &Path) -> Vec<Elsewhere> {
     let known = configurations::transcript_folders(dirs);
     let folders = known.iter().flat_map(fs::read_dir).flatten().flatten();
@@ -141,7 +141,7 @@ pub fn history(dirs: &UserDirs, root: &Path) -> Vec<Elsewhere> {
     found
 }
 
-/// Returns whether a working directory has the name of a project's folder and belongs to no other project.
+/// Returns whether a working directory has the name of the folder `root` and belongs to no other project.
 fn is_alike(dirs: &UserDirs, root: &Path, cwd: &Path) -> bool {
     cwd.file_name() == root.file_name() && !cwd.starts_with(root) && Tree::find(dirs, cwd).is_none()
 }

@@ -1,5 +1,5 @@
-//! Extras that `init` offers and `uninstall` removes: guides that make Claude use memory (a skill, a paragraph in
-//! AGENTS.md, and rules that allow read-only tools), and the merge driver of memory files.
+//! Extras that `init` offers and `uninstall` removes: the merge driver of memory files, and guides that make Claude use
+//! memory (a skill, a paragraph in AGENTS.md, and rules that allow read-only tools).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Guide {
     }
 }
 
-/// Fails if a requested guide is written to Claude Code's files, but these must not be changed.
+/// Fails if a requested guide has to be written into Claude Code's files while `no_register` forbids that.
 pub fn check(wanted: &[Guide], no_register: bool) -> Result {
     if no_register && wanted.iter().any(|guide| guide.is_registered()) {
         return Err(Failure::new(

@@ -1,5 +1,5 @@
 //! An *installation* is the way in which the programs were installed. It determines how a person installs them again.
-//! Our installers write a note beside the embedder's files; package managers are recognised by their folders.
+//! Throughline's installers write a note beside the embedder's files; package managers are recognised by their folders.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,23 +8,23 @@ use memory_store::fs::disk;
 use crate::view::printable;
 use crate::world::World;
 
-/// The installer's note, below the folder above the programs. `scripts/get` and `scripts/install` write it.
+/// The note of the installers `scripts/get` and `scripts/install`, relative to the folder above that of the programs.
 const ORIGIN: &str = "share/throughline/ORIGIN";
 /// Maximum bytes of the note.
 const ORIGIN_BYTES_MAX: usize = 8 << 10;
-/// The installer that a release archive contains, below the same folder.
+/// The installer that a release archive contains, relative to the same folder.
 const INSTALLER: &str = "share/throughline-release/get";
 
 /// The way in which the programs were installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installation {
-    /// A release archive, by `scripts/get`.
+    /// A release archive, installed by `scripts/get`.
     Archive {
         /// The installer from the archive.
         installer: PathBuf,
-        /// The option with the source of the archive; `None` if the note does not contain it.
+        /// The source of the archive; `None` if the note does not contain it.
         source: Option<ArchiveSource>,
-        /// The folder of the installation.
+        /// The target folder of the installation.
         prefix: PathBuf,
     },
     /// The npm package.
@@ -37,36 +37,36 @@ pub enum Installation {
     BuiltHere(Option<Build>),
 }
 
-/// A run of `scripts/install`, as far as it is recorded.
+/// A run of `scripts/install`, as recorded in the note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// The folder of the sources; `None` where its name cannot be printed.
+    /// The folder with the source code; `None` if its name is not safe to print.
     folder: Option<String>,
     /// The folder of the programs.
     bin_dir: PathBuf,
-    /// Whether it registered with Claude Code.
+    /// Whether the run registered the programs with Claude Code.
     registered: bool,
 }
 
 /// Source of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArchiveSource {
-    /// Address of a server.
+    /// Base address of a server.
     BaseUrl(String),
-    /// A folder.
+    /// Path of a folder.
     From(String),
 }
 
 impl Installation {
     /// Determines how the programs of this machine were installed.
     pub fn find(world: &World) -> Self {
-        // A package manager may have put a link into the folder found in `PATH`.
+        // The program in `PATH` may be a link that a package manager created.
         let program = world.program("throughline");
         let real = program.canonicalize().unwrap_or(program);
         Self::packaged(&real).unwrap_or_else(|| Self::noted(&world.bin_dir))
     }
 
-    /// Returns the package manager to whose folder the program belongs.
+    /// Returns the package manager in whose folder the program is.
     fn packaged(program: &Path) -> Option<Self> {
         if program.starts_with("/nix/store") {
             return Some(Self::Nix);
@@ -85,7 +85,7 @@ impl Installation {
         let note = note.and_then(|note| String::from_utf8(note).ok()).unwrap_or_default();
         let mut lines = note.lines();
         let (name, value) = lines.next().and_then(|line| line.split_once(' ')).unwrap_or_default();
-        // Our installers never write text with terminal escapes.
+        // A value with terminal escapes is ignored, since the installers never write it.
         let value =
             Some(value).filter(|value| !value.is_empty() && printable::path(value) == *value);
         let value = value.map(str::to_owned);
@@ -106,7 +106,7 @@ impl Installation {
         Self::BuiltHere(None)
     }
 
-    /// Describes how to install the programs again, as a sentence without its full stop.
+    /// Returns a sentence, without its full stop, that describes how to install the programs again.
     pub fn again(&self, home: &Path) -> String {
         match self {
             Self::Archive { installer, source, prefix } => {
@@ -151,7 +151,7 @@ impl Build {
     }
 }
 
-/// Quotes a word for a shell, safe to print.
+/// Quotes a word for a shell; the result is safe to print.
 pub fn word(text: &str) -> String {
     let text = printable::path(text);
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-:@+=,".contains(c);
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the instructions for a home whose `~/.local` contains these files.
+    /// Returns the instructions for a home in which `~/.local` contains these files.
     fn again(files: &[(&str, &str)]) -> String {
         let home = tempfile::tempdir().unwrap();
         let prefix = home.path().join(".local");
@@ -194,7 +194,7 @@ mod tests {
                 &[(ORIGIN, "source /my src\n--no-register\n")],
                 "Run `cd '/my src' && scripts/install --no-register`".to_owned(),
             ),
-            // Sources were installed over an archive.
+            // The program was built from source and installed over an archive.
             (
                 &[installer, (ORIGIN, "source /src\n")],
                 "Run `cd /src && scripts/install`".to_owned(),

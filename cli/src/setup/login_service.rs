@@ -1,5 +1,5 @@
-//! The file by which systemd or launchd starts `throughline watch` at login. It is written, and never enabled: the
-//! command that does so is printed.
+//! The service file by which systemd or launchd starts `throughline watch` at login. The program writes the file but
+//! does not enable the service: it prints the command that does.
 
 use std::env;
 use std::fs;
@@ -15,13 +15,13 @@ use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
-/// A program that starts others at login.
+/// A service manager, which starts programs at login.
 pub struct ServiceManager {
-    /// Its file for `throughline watch`, below the home folder.
+    /// The service file for `throughline watch`, relative to the home folder.
     pub file: &'static str,
     /// Command that starts the service now and at each login.
     start: &'static str,
-    /// Command that stops it for good.
+    /// Command that stops the service and prevents its start at login.
     pub stop: &'static str,
     render: fn(&Path, &[(&str, String)]) -> String,
 }
@@ -61,7 +61,7 @@ struct Installed {
     start: &'static str,
 }
 
-/// Writes the file for this machine. Asks before it replaces another one.
+/// Writes the service file for this machine. Asks before it replaces a different file.
 pub fn install(write: WriteOptions, world: &World, out: &mut dyn Write) -> Result {
     let manager = if cfg!(target_os = "macos") { LAUNCHD } else { SYSTEMD };
     let file = world.home.join(manager.file);
@@ -101,7 +101,7 @@ fn variables() -> Vec<(&'static str, String)> {
 
 /// Renders a unit of systemd.
 fn unit(program: &Path, variables: &[(&str, String)]) -> String {
-    // A percent sign begins a specifier, in quotes too.
+    // In systemd, a percent sign begins a specifier, even in quotes.
     let quoted = |text: &str| {
         let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
         format!("\"{text}\"")
@@ -113,7 +113,7 @@ fn unit(program: &Path, variables: &[(&str, String)]) -> String {
         "[Unit]\nDescription=Throughline: learns from Claude Code's sessions while they run\n\n[Service]\n\
          ExecStart={} watch\n{}Restart=on-failure\nRestartSec=30\nRestartPreventExitStatus={}\n\n\
          [Install]\nWantedBy=default.target\n",
-        // A dollar sign begins a variable, here alone.
+        // In a command line of systemd, a dollar sign begins a variable; in other values it does not.
         quoted(&program.display().to_string()).replace('$', "$$"),
         variables.iter().map(set).collect::<String>(),
         crate::exit::RUNNING,

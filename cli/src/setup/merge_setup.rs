@@ -1,5 +1,5 @@
-//! Settings of the merge driver, which `init --with merge-driver` adds to a repository and `uninstall` removes: a line
-//! in `.gitattributes`, which is committed, and the driver in the local configuration of the repository.
+//! Settings of the merge driver, which `init --with merge-driver` adds to a repository and `uninstall` removes. They
+//! consist of a line in `.gitattributes`, which is committed, and the driver in the local git configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub fn config(root: &Path) -> PathBuf {
 /// Registers the driver; returns whether anything changed.
 ///
 /// # Errors
-/// Returns an error outside of a repository, or if a file cannot be written.
+/// Returns an error if the folder is not in a repository, or if a file cannot be written.
 pub fn insert(world: &World, root: &Path) -> Result<bool> {
     let path = attributes(root);
     check_inside(&path, root)?;
@@ -43,7 +43,8 @@ pub fn insert(world: &World, root: &Path) -> Result<bool> {
         if has_line(text) {
             return Ok(NextText::Keep);
         }
-        // If the last line has no newline, ours has none either, so that it can be removed without a trace.
+        // If the last line of the file has no newline, neither has the added line, so that the removal restores the
+        // file exactly.
         Ok(NextText::Write(match text {
             text if text.is_empty() || text.ends_with('\n') => format!("{text}{LINE}\n"),
             text => format!("{text}\n{LINE}"),
@@ -58,10 +59,10 @@ pub fn remove_line(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     replace::remove_part((&attributes(root), root), LINE, run, without, str::is_empty)
 }
 
-/// Removes the driver from the repository's configuration; returns that file if it changed.
+/// Removes the driver from the git configuration; returns the configuration file if it changed.
 ///
 /// # Errors
-/// Returns an error if git does not remove it.
+/// Returns an error if git fails to remove the driver.
 pub fn remove_driver(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     if !driver::registered(root).is_some_and(|command| is_ours(&command)) {
         return Ok(None);
@@ -76,7 +77,7 @@ pub fn remove_driver(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Checks that git merges memory files with the driver; `None` if it was never set up.
+/// Checks that git merges memory files with the driver; `None` if the driver was never set up.
 pub fn check(world: &World, root: &Path) -> Option<HealthCheck> {
     const NAME: &str = "merge driver";
     const REMEDY: &str = "Run `throughline init --with merge-driver`.";
@@ -117,7 +118,7 @@ fn has_line(text: &str) -> bool {
 fn without_line(text: &str) -> String {
     let kept = text.split_inclusive('\n').filter(|line| line.trim_end() != LINE);
     let rest: String = kept.collect();
-    // The newline that was added to the previous line.
+    // Removes the newline that was added after the previous line.
     match text.ends_with(LINE) {
         true => rest.strip_suffix('\n').unwrap_or(&rest).to_owned(),
         false => rest,

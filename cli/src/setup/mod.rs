@@ -1,4 +1,4 @@
-//! What `init` and `uninstall` do, and our entries in Claude Code's settings.
+//! The actions of `init` and `uninstall`, and Throughline's entries in Claude Code's settings.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub mod reader;
 pub mod settings;
 pub mod uninstall;
 
-/// Rejects the home folder and the root of the file system: a store there would make everything below it trusted.
+/// Rejects the home folder and the root of the file system: a store there would make every folder below it trusted.
 pub fn refuse_home(world: &World, root: &Path) -> Result {
     let home = world.home.canonicalize().unwrap_or_else(|_| world.home.clone());
     if root == home || root.parent().is_none() {

@@ -1,5 +1,5 @@
-//! Reasons why a project has no sessions: other projects that its sessions may belong to, or the folders that were
-//! searched for transcripts and the number of transcripts in them.
+//! Reasons why a project has no sessions: its sessions may belong to other projects, or there are no transcripts in the
+//! folders that were searched.
 
 use memory_store::layout::Tree;
 use processor::collect::discover::Discovery;

@@ -1,5 +1,5 @@
-//! Sessions that are older than the limit of archived turns before they are read. They are reported and kept: otherwise
-//! the sync that learns from them would remove them again.
+//! Sessions that, before they are read for the first time, are already older than the retention limit of turns. They
+//! are reported and exempted from the limit: otherwise the sync that learns from them would remove them again.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::view::style::{CARE, paint};
 use crate::view::{self, clock};
 use crate::world::World;
 
-/// Reports the sessions among `transcripts` that are older than the settings allow, and keeps them.
+/// Reports the sessions among `transcripts` that are older than the settings allow, and exempts them from removal.
 pub fn keep(world: &World, tree: &Tree, transcripts: &[Transcript], out: &mut dyn Write) -> Result {
     let found = OldSessions::look(&world.dirs, tree.project, transcripts, world.now)?;
     let Some(old) = found else { return Ok(()) };

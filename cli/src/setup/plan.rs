@@ -1,4 +1,4 @@
-//! The plan of `init`: the state of a project and the next steps, on one screen, before anything is written.
+//! The plan of `init`: the state of a project and the planned steps on one screen, shown before anything is written.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,15 +30,15 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 #[derive(Serialize)]
 pub struct SetupPlan {
     root: PathBuf,
-    /// The project that this working tree joins.
+    /// Name of the project that this working tree joins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joins: Option<String>,
     sessions: usize,
     bytes: u64,
-    /// Sentences about sessions recorded here that may belong to another project.
+    /// Messages about sessions of this path that may belong to another project.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unclaimed: Vec<String>,
-    /// Storage of memories.
+    /// Storage mode of memories.
     pub memories: identity::Mode,
     /// The plugin that provides hooks and server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,20 +50,20 @@ pub struct SetupPlan {
     /// Files that the extras of `--with` change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extras: Vec<PathBuf>,
-    /// The user's settings file, if `review = true` is set in it for all projects.
+    /// The user's settings file, if it contains `review = true` for all projects.
     #[serde(skip_serializing_if = "Option::is_none")]
     drafts_set_in: Option<PathBuf>,
-    /// The reader of sessions, if no question is asked about it.
+    /// The reader of sessions, unless the user is asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_by: Option<String>,
     /// Unavailable readers with the reasons, and other warnings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// Whether the sessions are read now.
+    /// Whether `init` reads the sessions.
     learns: bool,
-    /// Readers to choose from before anything is written.
+    /// Readers from which the user can choose before anything is written.
     pub asks: Option<Offers>,
-    /// The reader named by options.
+    /// The reader that options name.
     #[serde(skip)]
     pub chosen: Option<Chosen>,
     /// State of the folder in git.
@@ -72,7 +72,7 @@ pub struct SetupPlan {
     /// Whether this working tree was not set up yet.
     #[serde(skip)]
     pub is_new: bool,
-    /// Previous storage of memories, if the project is known.
+    /// Previous storage mode of memories, if the project is known.
     #[serde(skip)]
     before: Option<identity::Mode>,
     /// The scope of the Claude Code settings for the hooks.
@@ -81,7 +81,7 @@ pub struct SetupPlan {
     /// Transcripts of the project.
     #[serde(skip)]
     pub found: Vec<Transcript>,
-    /// Sessions recorded here that may belong to another project.
+    /// Sessions of this path that may belong to another project.
     #[serde(skip)]
     pub earlier: UnclaimedSessions,
 }
@@ -93,7 +93,7 @@ impl SetupPlan {
         let known = identity::known(&world.dirs, &observed)?;
         let root = observed.root.clone();
         let tree = Tree {
-            // A new project has no folder yet, so any id will do.
+            // A new project has no private folder yet, so any id is sufficient here.
             project: known.as_ref().map_or(ProjectId([0; 16]), |known| known.project),
             main_root: observed.main_root.clone().unwrap_or_else(|| root.clone()),
             root: root.clone(),
@@ -116,7 +116,7 @@ impl SetupPlan {
             None if reader::is_chosen(world) => None,
             None => Some(Chosen::Rules(false)),
         };
-        // Joining a project or moving memories requires another question.
+        // Joining a project or moving memories requires a different question, so the reader is not asked for.
         let moves = before.is_some_and(|before| before != memories);
         let is_open = args.llm.is_none() && chosen.is_some() && joins.is_none() && !moves;
         let offers =
@@ -139,7 +139,7 @@ impl SetupPlan {
             joins,
             sessions: found.iter().filter(|transcript| transcript.name.agent.is_none()).count(),
             bytes: found.iter().map(|transcript| transcript.len).sum(),
-            // An option decides about them.
+            // If an option decides about these sessions, no message is needed.
             unclaimed: match args.earlier {
                 Some(_) => Vec::new(),
                 None => discovered.unclaimed.messages(),
@@ -170,13 +170,14 @@ impl SetupPlan {
         })
     }
 
-    /// Returns whether the storage of memories changes.
+    /// Returns whether the storage mode of memories changes.
     pub fn moves(&self) -> bool {
         self.before.is_some_and(|before| before != self.memories)
     }
 
-    /// Returns the question that must be confirmed before anything is written, and the failure otherwise: private
-    /// memories would be added to a repository, or another working tree would share them.
+    /// Returns the question that the user must confirm before anything is written, and the failure without
+    /// confirmation. There is a question if private memories would be added to a repository, or shared by another
+    /// working tree.
     pub fn question(&self) -> Option<(String, Failure)> {
         if self.moves() {
             let root = self.root.display();
@@ -260,7 +261,7 @@ impl SetupPlan {
     }
 }
 
-/// Returns the scope of the settings that already contain our hooks.
+/// Returns the scope of the settings that already contain Throughline's hooks.
 fn registered(world: &World, root: &Path) -> Option<SettingsScope> {
     let files = register::find_hooks(world, root);
     let has_hooks = |scope: &SettingsScope| {
@@ -271,7 +272,7 @@ fn registered(world: &World, root: &Path) -> Option<SettingsScope> {
     SettingsScope::ALL.into_iter().find(has_hooks)
 }
 
-/// Describes the effect on memories if their storage changes.
+/// Returns a description of the effect on memories if their storage mode changes.
 fn moved(memories: identity::Mode) -> &'static str {
     match memories {
         identity::Mode::Private => {
@@ -285,7 +286,7 @@ fn moved(memories: identity::Mode) -> &'static str {
     }
 }
 
-/// Returns the first path of a project, or its id, with the storage of its memories.
+/// Returns the first path of a project, or else its id, with the storage mode of its memories.
 fn name(project: &Identity) -> String {
     let id = project.project.to_string();
     let place = project.paths.first().map_or(id, |path| path.display().to_string());

@@ -1,5 +1,5 @@
-//! The preview of `init`: what would be injected now. The existing sessions are read in a temporary home, without a
-//! model, before anything is written into the repository.
+//! The preview of `init`: texts that hooks would inject now. The existing sessions are read in a temporary home without
+//! a model, before anything is written into the repository.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,14 +24,14 @@ use crate::view::style::{CARE, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, wrap};
 use crate::world::World;
 
-/// Maximum prompts shown with an answer.
+/// Maximum number of prompts that are shown with an answer.
 const EXAMPLES_MAX: usize = 5;
-/// Maximum prompts that are tried, the latest ones, and the sessions searched for them.
+/// Maximum number of prompts that are tested, and of sessions from which they are taken; the latest ones are used.
 const PROMPTS_MAX: usize = 60;
 const SESSIONS_MAX: usize = 40;
-/// Maximum answers considered for one prompt.
+/// Maximum number of answers that are compared for one prompt.
 const FOUND_MAX: usize = 8;
-/// Minimum terms that an answer shares with the prompt.
+/// Minimum number of terms that an answer shares with the prompt.
 const SHARED_MIN: usize = 3;
 /// Maximum characters of an answer.
 const ANSWER_CHARS_MAX: usize = 300;
@@ -41,12 +41,12 @@ const ANSWER_CHARS_MAX: usize = 300;
 pub struct InitPreview {
     /// Number of transcripts read.
     pub transcripts: usize,
-    /// Sessions of this path that would not be learned from, with the command to decide about them.
+    /// Messages about sessions of this path that are not used for learning, with the command to decide about them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unclaimed: Vec<String>,
     /// The handoff of the last session.
     pub handoff: Option<LeftSession>,
-    /// Prompts of this history with the answers of earlier sessions, newest first.
+    /// Prompts from the history with the answers of earlier sessions, newest first.
     pub examples: Vec<Example>,
 }
 
@@ -67,7 +67,7 @@ pub struct Example {
 pub fn of(world: &World, observed: &Observed) -> Result<InitPreview> {
     let folder = crate::world::temporary_folder()?;
     let place = |name: &str| folder.path().join(name);
-    // Without settings no model is used, and nothing is sent to other machines.
+    // In a home without settings, no model is used and nothing is sent to other machines.
     let dirs = UserDirs {
         data: place("data"),
         state: place("state"),
@@ -119,7 +119,7 @@ fn answer(recall: &Recall, prompt: &TypedPrompt, now: Timestamp) -> Option<Hit> 
         text: prompt.text.clone(),
         tier: Tier::Passages,
         limit: FOUND_MAX,
-        // The best match would be the prompt itself.
+        // Only earlier turns are searched, since otherwise the prompt itself would be the best match.
         until: Some(Timestamp(prompt.at.0 - 1)),
         ..Search::default()
     };

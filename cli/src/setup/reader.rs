@@ -1,4 +1,4 @@
-//! The reader of sessions: `init` asks for it once, and `status` reports it.
+//! The reader of sessions, which is a model or the rules. `init` asks for it once, and `status` reports it.
 
 use std::time::Duration;
 
@@ -25,19 +25,19 @@ use crate::world::World;
 const SESSIONS_TOLD: usize = 3;
 /// Characters of a session's id that are shown.
 const SESSION_CHARS: usize = 8;
-/// Tokens of a typical request and answer, for a price estimate without any session.
+/// Tokens of a typical request and of its answer, for a price estimate if no session has been read yet.
 const TYPICAL_TOKENS: (u64, u64) = (10_000, 1_000);
-/// Name of the provider Claude Code.
+/// Name of the provider that is Claude Code.
 const CLAUDE_PROVIDER: &str = "claude";
 
-/// Reader that was chosen on the command line.
+/// A reader that was named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReaderName {
     /// No model: rules find only standing wishes.
     Rules,
-    /// A model of Ollama; without a name, the first one.
+    /// A model of Ollama; without a name, the best model.
     Ollama(Option<String>),
-    /// Claude Code's small model.
+    /// The small model of Claude Code.
     Claude,
 }
 
@@ -56,10 +56,10 @@ impl std::str::FromStr for ReaderName {
     }
 }
 
-/// Chosen reader, checked and ready to be written to the settings.
+/// A reader that was chosen and checked, ready to be written into the settings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chosen {
-    /// No model; `true` if it was chosen explicitly, so that a model set before is removed.
+    /// No model; `true` if the user chose that explicitly, so that a model in the settings is removed.
     Rules(bool),
     /// A model that is available.
     Model(Box<Llm>),
@@ -99,7 +99,7 @@ pub fn is_chosen(world: &World) -> bool {
 /// Checks that a reader is available.
 ///
 /// # Errors
-/// Returns an error if no model answers, or Claude Code cannot be used.
+/// Returns an error if no model answers, or if Claude Code cannot be used.
 pub fn look_at(world: &World, reader: &ReaderName, is_said: bool) -> Result<Chosen> {
     let llm = match reader {
         ReaderName::Rules => return Ok(Chosen::Rules(is_said)),
@@ -120,8 +120,8 @@ pub fn look_at(world: &World, reader: &ReaderName, is_said: bool) -> Result<Chos
     Ok(Chosen::Model(Box::new(llm)))
 }
 
-/// Returns the models of a running Ollama, best first and at least one. Only machines that the user has agreed to, now
-/// or before, are queried.
+/// Returns the models of a running Ollama, at least one, best first. Only hosts to which the user consented, now or
+/// before, are queried.
 pub fn models(world: &World, host: &str, consent: &[String]) -> Result<Vec<String>> {
     let (settings, _) = settings_file::load(&world.dirs, None);
     let before = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
@@ -146,7 +146,7 @@ pub fn first_model(world: &World, host: &str, consent: &[String]) -> Result<Stri
     Ok(models(world, host, consent)?.swap_remove(0))
 }
 
-/// Fails if Claude Code cannot be used, or would send requests to another service than sessions do.
+/// Fails if Claude Code cannot be used, or would send requests to a service other than that of the user's sessions.
 pub fn refuse_claude(world: &World, llm: &Llm) -> Result {
     match settings::claude_problem(world, llm) {
         Some(problem) => Err(Failure::new(problem).hint("Nothing was changed.")),
@@ -165,7 +165,7 @@ struct Offer {
     reader: ReaderName,
 }
 
-/// The available readers, and why others are unavailable.
+/// The available readers, and the reasons why others are unavailable.
 #[derive(Serialize)]
 pub struct Offers {
     offers: Vec<Offer>,
@@ -216,12 +216,12 @@ impl Offers {
         self.offers.iter().map(line)
     }
 
-    /// Returns why other readers are unavailable.
+    /// Returns the reasons why other readers are unavailable.
     pub fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// Asks for a reader.
+    /// Asks the user for a reader.
     pub fn ask(&self) -> Result<ReaderName> {
         let labels: Vec<String> = self.offers.iter().map(|offer| offer.label.clone()).collect();
         // The default choice sends no data to another machine.
@@ -231,9 +231,9 @@ impl Offers {
     }
 }
 
-/// Returns the consequences of Claude Code as reader: destination of the text, payer and cost.
+/// Returns a description of Claude Code as a reader: where the text is sent, who pays, and how much.
 fn claude_means(world: &World, found: &[Transcript], llm: &Llm) -> String {
-    // The project's own settings are not read before the project is trusted.
+    // The settings of the project are not read, because the project may not be trusted yet.
     let (settings, _) = settings_file::load(&world.dirs, None);
     let client = llm::claude_version();
     let prices = Prices::of(client);
@@ -264,25 +264,25 @@ fn usd(amount: f64) -> String {
     if amount < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
 }
 
-/// Cost of reading sessions, with its limits.
+/// Cost of reading sessions, with the limits in the settings.
 #[derive(Debug, Serialize)]
 pub struct ReadingCost {
     /// Cost of today with the configured model.
     pub today: Spent,
-    /// Limit of tokens for each day.
+    /// Maximum number of tokens for each day.
     pub tokens_per_day: Option<u64>,
-    /// Limit of US dollars for each day.
+    /// Maximum cost in US dollars for each day.
     pub usd_per_day: Option<f64>,
-    /// The last sessions that led to requests, newest first.
+    /// The last sessions for which the model was used, newest first.
     pub sessions: Vec<Spent>,
     /// Number of sessions that the model has not read completely.
     pub waiting: usize,
     /// Reason why background reading is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
-    /// Estimated cost of one session, from the recent ones.
+    /// Estimated cost of one session, derived from the recent ones.
     pub each: Option<Spent>,
-    /// Number of requests that failed repeatedly and are suspended.
+    /// Number of requests that failed repeatedly and are therefore suspended.
     pub set_aside: usize,
     /// Reason why the last request failed.
     pub trouble: Option<Trouble>,
@@ -396,7 +396,7 @@ fn plural_tokens(tokens: u64) -> String {
     view::plural(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
 }
 
-/// Retries suspended requests; returns their number.
+/// Resumes suspended requests; returns their number.
 pub fn retry(home: &ProjectDir) -> Result<usize> {
     aside::retry(home).map_err(Failure::from)
 }

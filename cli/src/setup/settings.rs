@@ -18,18 +18,18 @@ use crate::view;
 use crate::view::style::{CARE, paint};
 use crate::world::World;
 
-/// Maximum warnings about a file that [`warn`] prints, besides grave ones.
+/// Maximum warnings about a file that [`warn`] prints in addition to grave ones.
 const WARNINGS_MAX: usize = 3;
 /// Maximum warnings that [`warn_of_all`] prints: a file that is no settings file has one for each line.
 const ALL_WARNINGS_MAX: usize = 20;
 
-/// Prints the first problems of the user's settings file on stderr, and one line about the file of a repository, which
-/// strangers may have written. `--quiet` omits those that have no grave effect.
+/// Prints the first problems of the user's settings file on stderr, and one line about the settings file of a
+/// repository, which strangers may have written. `--quiet` omits warnings without a grave effect.
 pub fn warn(warnings: &[Warning], world: &World) {
     let users_file = world.dirs.config_file();
     let (users, others): (Vec<&Warning>, Vec<&Warning>) =
         warnings.iter().partition(|warning| warning.path == users_file);
-    // There are few grave ones: at most one for each setting about excluded data.
+    // All grave warnings are printed, since there are few: at most one for each setting about excluded data.
     let (grave, light): (Vec<&Warning>, Vec<&Warning>) =
         users.into_iter().partition(|warning| warning.is_grave);
     let shown = light.len().min(WARNINGS_MAX.saturating_sub(grave.len()));
@@ -62,7 +62,7 @@ pub fn warn_of_all(warnings: &[Warning]) {
 
 fn print(warning: &Warning) {
     match warning.is_grave {
-        // Ignored settings are distinguished from those with the strictest values in effect.
+        // The label distinguishes settings for which the strictest value is in effect from settings that are ignored.
         true => view::on_stderr(format_args!("{} {warning}", paint(CARE, "wrong:"))),
         false => note(format_args!("{warning}")),
     }
@@ -81,7 +81,7 @@ pub fn use_rules(world: &World) -> Result {
     })
 }
 
-/// Sets the model that reads sessions. Existing consents, limits and timeouts are kept unless they are specified.
+/// Sets the model that reads sessions. Existing consents, limits and timeouts are kept unless new ones are given.
 pub fn use_llm(
     world: &World,
     chosen: &Llm,
@@ -94,7 +94,7 @@ pub fn use_llm(
             document["llm"] = Item::Table(Table::new());
         }
         let llm = &mut document["llm"];
-        // Settings of a server do not apply to another provider.
+        // Settings for the server of another provider are removed.
         let same = llm.get("provider").and_then(Item::as_str) == Some(&*chosen.provider);
         if let (false, Some(table)) = (same, llm.as_table_like_mut()) {
             table.remove("host");
@@ -126,7 +126,7 @@ pub fn use_llm(
     })
 }
 
-/// Requires a review of all learned memories, in all projects of this user.
+/// Sets that all learned memories need a review, in all projects of this user.
 pub fn use_drafts(world: &World) -> Result {
     edit(world, |document| document["review"] = value(true))
 }
@@ -136,7 +136,7 @@ pub fn drafts_setting(file: &str) -> String {
     format!("`review = true` in {file}, for all your projects")
 }
 
-/// Changes the user's settings file, after migrating it to this program's format; comments and order are kept.
+/// Changes the user's settings file, after migrating it to the format of this program. Comments and order are kept.
 fn edit(world: &World, change: impl FnOnce(&mut DocumentMut)) -> Result {
     migrations::before_settings(world)?;
     edit_file(&world.dirs.config_file(), change)
@@ -159,7 +159,8 @@ pub fn text(path: &Path) -> Result<String> {
 /// Parses our own settings file for a change.
 pub fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
-        // Its first line contains the position; the others display it.
+        // The message contains only the first line of the error, which has the position; the other lines show the text
+        // of the file.
         let text = error.to_string();
         let place = text.lines().next().unwrap_or_default();
         Failure::new(format!("{}: {place}: {}", path.display(), error.message()))
@@ -168,15 +169,15 @@ pub fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
     })
 }
 
-/// Writes our own settings file.
+/// Writes a settings file of Throughline.
 pub fn write(path: &Path, text: &str) -> Result {
     Ok(replace(path, text.as_bytes(), Privacy::Private)?)
 }
 
-/// Returns the hosts that the user has agreed to, now or before.
+/// Returns the hosts to which the user consented, now or before.
 ///
 /// # Errors
-/// Returns an error if the model's host is another machine and not among them.
+/// Returns an error if the model's host is another machine and the user has not consented to it.
 pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<String>> {
     let (settings, _) = settings_file::load(&world.dirs, None);
     let mut consented = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
@@ -196,12 +197,12 @@ pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<Stri
     ))
 }
 
-/// Returns a model of the Ollama at the default address.
+/// Returns the settings of a model of the Ollama at the default address.
 pub fn ollama_model(model: &str) -> Llm {
     Llm { model: model.to_owned(), ..Llm::default() }
 }
 
-/// Returns a model of Claude Code.
+/// Returns the settings of a model of Claude Code.
 pub fn claude_model(model: &str) -> Llm {
     Llm { provider: "claude".to_owned(), model: model.to_owned(), ..Llm::default() }
 }

@@ -1,4 +1,4 @@
-//! Differences between two versions of a memory, in words.
+//! Differences between two versions of a memory, described in words.
 
 use memory_store::memory::{Memory, Scope, Status};
 use memory_store::{MemoryId, Timestamp};
@@ -9,9 +9,9 @@ use super::{clock, plain, plural};
 /// A difference.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct FieldChange {
-    /// The field.
+    /// Name of the field.
     pub field: &'static str,
-    /// The difference, in words.
+    /// Description of the difference.
     pub told: String,
 }
 
@@ -70,13 +70,13 @@ pub fn between(old: &Memory, new: &Memory) -> Vec<FieldChange> {
     ] {
         tell(field, differs.then(|| format!("its `{field}` differs")));
     }
-    // The paths are equal, but the recorded state of a file changed.
+    // The paths are equal, but the recorded state of a file differs.
     let is_seen = paths(old) == paths(new) && old.paths != new.paths;
     tell("paths", is_seen.then(|| "its files were seen anew".to_owned()));
     changes
 }
 
-/// Formats a text as one line, safe to print.
+/// Formats a text as one line that is safe to print.
 pub fn line(text: &str) -> String {
     plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

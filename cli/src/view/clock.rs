@@ -1,4 +1,4 @@
-//! Times in the user's zone. JSON contains them in UTC.
+//! Formats times in the user's time zone. JSON output contains times in UTC.
 
 use std::sync::LazyLock;
 
@@ -9,10 +9,10 @@ use memory_store::time::{DAY_MS, civil, day_of};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// The user's zone: the value of `TZ`, or else of the system; UTC if neither is set.
+/// The user's time zone: the value of `TZ`, or else the zone of the system, or else UTC.
 static ZONE: LazyLock<TimeZone> = LazyLock::new(TimeZone::system);
 
-/// Formats a day and minute, with the offset from UTC.
+/// Formats a time to the minute, with its date and the offset from UTC.
 pub fn time(at: Timestamp) -> String {
     time_in(at, &ZONE)
 }
@@ -22,27 +22,28 @@ pub fn second(at: Timestamp) -> String {
     zoned(at, &ZONE).map_or_else(|| at.to_string(), |at| at.strftime("%H:%M:%S").to_string())
 }
 
-/// Formats a day.
+/// Formats the date of a time.
 pub fn date(at: Timestamp) -> String {
     date_in(at, &ZONE)
 }
 
-/// Returns the day of a time, counted from 1970-01-01.
+/// Returns the day that contains a time, as the number of days since 1970-01-01.
 pub fn day(at: Timestamp) -> i64 {
     day_in(at, &ZONE)
 }
 
-/// Returns the first moment of a day, counted from 1970-01-01.
+/// Returns the first moment of a day, which is given as the number of days since 1970-01-01.
 pub fn midnight(day: i64) -> Timestamp {
     midnight_in(day, &ZONE)
 }
 
-/// Returns the Monday of the week, as a day.
+/// Returns the date of the Monday before a time.
 pub fn week(at: Timestamp) -> String {
     weeks_before(at, 1, &ZONE).pop().unwrap_or_else(|| date(at))
 }
 
-/// Returns the Mondays of the last weeks up to a time, oldest first; empty for times outside the library's range.
+/// Returns the dates of the last `count` Mondays before a time, oldest first. Empty for times outside the range of the
+/// library.
 pub fn last_weeks(now: Timestamp, count: i64) -> Vec<String> {
     weeks_before(now, count, &ZONE)
 }
@@ -55,13 +56,13 @@ fn weeks_before(now: Timestamp, count: i64, zone: &TimeZone) -> Vec<String> {
     (0..count).rev().filter_map(|back| Some(monday(back)?.to_string())).collect()
 }
 
-/// Formats a time relative to now: minutes within the last hour, the time for today and yesterday, days within a week,
-/// and otherwise the date.
+/// Formats a time relative to now. Within the last hour, the result is the number of minutes; for today and yesterday,
+/// the time of day; within a week, the number of days; otherwise the date.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
     ago_in(at, now, &ZONE)
 }
 
-/// Formats the span since a time: in minutes or days if it is short, otherwise as a date.
+/// Formats the time since a moment: as minutes or days if it is short, otherwise as a date.
 pub fn since(at: Timestamp, now: Timestamp) -> String {
     since_in(at, now, &ZONE)
 }
@@ -84,7 +85,7 @@ fn ago_in(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let minutes = (now.0 - at.0) / MINUTE_MS;
     let days = today.since(then).map_or(i64::MAX, |span| i64::from(span.get_days()));
     match (minutes, days) {
-        // The clock was set back, or the time is from another machine.
+        // The time is in the future if the clock was set back, or if it is from another machine.
         (..0, _) => date_in(at, zone),
         (0, _) => "just now".to_owned(),
         (1, _) => "1 minute ago".to_owned(),
@@ -113,7 +114,7 @@ fn day_in(at: Timestamp, zone: &TimeZone) -> i64 {
     )
 }
 
-/// Returns the midnight in UTC for days outside the library's range.
+/// For days outside the range of the library, returns midnight in UTC.
 fn midnight_in(day: i64, zone: &TimeZone) -> Timestamp {
     let (year, month, day_of_month) = civil(day);
     let begin = || {
@@ -124,7 +125,7 @@ fn midnight_in(day: i64, zone: &TimeZone) -> Timestamp {
     Timestamp(begin().unwrap_or_else(|| day.saturating_mul(DAY_MS)))
 }
 
-/// `None` for times outside the library's range.
+/// Converts a time to a zone; `None` for times outside the range of the library.
 fn zoned(at: Timestamp, zone: &TimeZone) -> Option<Zoned> {
     Some(jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone.clone()))
 }
@@ -162,7 +163,7 @@ mod tests {
         ] {
             assert_eq!(since_in(at(then), now, &zone), expected, "{then}");
         }
-        // A time outside the calendar is printed as it is.
+        // A time outside the range of the calendar is printed unchanged.
         let beyond = Timestamp(i64::MAX);
         assert_eq!(ago_in(beyond, now, &zone), beyond.to_string());
     }
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(day_in(evening, &zone(13)), today + 1);
         assert_eq!(midnight_in(today, &zone(13)), at("2026-10-13T11:00:00Z"));
         assert_eq!(midnight_in(today, &zone(-7)), at("2026-10-14T07:00:00Z"));
-        // The clock is changed on 2026-10-25, so the midnights of that day and the next have different offsets.
+        // The offset changes on 2026-10-25, so the midnights of that day and of the next have different offsets.
         let rule = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
         assert_eq!(midnight_in(day_of(2026, 10, 25), &rule), at("2026-10-24T22:00:00Z"));
         assert_eq!(midnight_in(day_of(2026, 10, 26), &rule), at("2026-10-25T23:00:00Z"));
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(time_in(at, &zone(2)), "2026-03-29 01:30 +02:00");
         assert_eq!(date_in(at, &zone(2)), "2026-03-29");
         assert_eq!(date_in(at, &zone(-7)), "2026-03-28");
-        // A time outside the calendar is printed as it is.
+        // A time outside the range of the calendar is printed unchanged.
         assert_eq!(time_in(Timestamp(i64::MAX), &zone(2)), Timestamp(i64::MAX).to_string());
     }
 }

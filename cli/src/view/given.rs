@@ -1,4 +1,4 @@
-//! Output of the memories and passages in receipts.
+//! Descriptions of the memories and passages in receipts.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::failure::Result;
 use crate::receipts::InjectionReceipt;
 use crate::stores::Stores;
 
-/// Title for an id that no longer exists.
+/// Title for the id of an item that no longer exists.
 pub const GONE: &str = "(gone since)";
 
 /// An injected item.
@@ -34,7 +34,7 @@ impl GivenItems {
         Ok(Self::among(known, &stores.recall(), receipts))
     }
 
-    /// Looks up the items of receipts among these memories, and in an index.
+    /// Looks up the items of receipts among the given memories and in an index.
     pub fn among(
         memories: impl Iterator<Item = (MemoryId, Kind, String)>,
         recall: &Recall,
@@ -75,7 +75,8 @@ impl GivenItems {
         self.0.get(&id)?.passage.as_ref()
     }
 
-    /// Returns the numbers of memories and passages in a receipt; an empty one is the handoff.
+    /// Returns the numbers of memories and passages in a receipt, as text. A receipt without memories and passages
+    /// records the injection of a handoff.
     pub fn counted(&self, receipt: &InjectionReceipt) -> String {
         let is_passage = |id: MemoryId| self.passage(id).is_some();
         let passages = receipt.memories.iter().filter(|given| is_passage(given.id)).count();

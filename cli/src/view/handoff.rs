@@ -1,4 +1,4 @@
-//! The handoff of a session as Markdown, for a colleague or the next session.
+//! Formats the handoff of a session as Markdown, for a colleague or the next session.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! A whole memory, with facts that its file does not contain.
+//! Prints a whole memory with facts that are not in its file.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ impl MemoryFacts {
         }
     }
 
-    /// Returns a memory as JSON.
+    /// Converts a memory for JSON output.
     pub fn view<'a>(&self, stored: &'a Stored) -> MemoryView<'a> {
         let staleness = self.used.recall.staleness(stored.memory.id);
         let view = MemoryView::from(stored).stale(staleness.as_ref());

@@ -1,4 +1,4 @@
-//! The listing of memories with their marks, for `list` and the browser.
+//! The list of memories with their marks, for `list` and the browser.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -86,7 +86,7 @@ fn scope(name: &str) -> Result<ScopeName, String> {
 pub struct ListedMemories {
     /// The memories, newest first.
     pub memories: Vec<Stored>,
-    /// The files with marks.
+    /// The marks of the listed files.
     pub marks: ListMarks,
     /// Unreadable memory files.
     pub broken: Vec<memory_store::Error>,
@@ -98,7 +98,7 @@ impl ListFilter {
         Self { all: true, ..Self::default() }
     }
 
-    /// Returns whether it asks for some memories, so that there may be others.
+    /// Returns whether the filter excludes any memory, so that an empty result does not mean that there are none.
     fn is_search(&self) -> bool {
         !self.kind.is_empty()
             || !self.tag.is_empty()
@@ -172,7 +172,8 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
             view::on_stderr(format_args!("{} {missing}.", paint(CARE, "!")));
         }
     }
-    // Written at once: standard output is flushed line by line, and piece by piece where styles are removed.
+    // The list is written in one piece: standard output is flushed after each line, and after each piece where colours
+    // are removed.
     let mut page = Vec::new();
     memories.iter().try_for_each(|stored| {
         let words = marks.words(stored) + standing_word(&stored.memory, world.now);
@@ -185,7 +186,7 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     filter.found(memories.is_empty(), out)
 }
 
-/// Returns the mark of an inactive memory.
+/// Returns the mark for an inactive memory.
 pub fn standing_word(memory: &Memory, now: Timestamp) -> &'static str {
     match Standing::of(memory, now) {
         Standing::Replaced => " [replaced]",
@@ -197,7 +198,7 @@ pub fn standing_word(memory: &Memory, now: Timestamp) -> &'static str {
 /// Marks of the listed files.
 #[derive(Default)]
 pub struct ListMarks {
-    /// Arguments of `throughline review --release`, for each withheld file.
+    /// For each withheld file, the argument of `throughline review --release`.
     held: HashMap<OsString, String>,
     pulled: HashSet<OsString>,
     stale: HashMap<OsString, Staleness>,
@@ -231,7 +232,7 @@ impl ListMarks {
         self.release(stored).is_some()
     }
 
-    /// Returns the argument that releases the present text of a withheld memory.
+    /// Returns the argument that releases the current text of a withheld memory.
     pub fn release(&self, stored: &Stored) -> Option<&str> {
         self.held.get(stored.path.as_os_str()).map(String::as_str)
     }
@@ -272,7 +273,7 @@ fn view_of<'a>(stored: &'a Stored, marks: &ListMarks) -> MemoryView<'a> {
 }
 
 impl ListFilter {
-    /// Fails as a search without results, if it is one.
+    /// Fails like a search without results if the command is a search and its result is empty.
     fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
         out.flush()?;
         Failure::of_empty(is_empty && self.is_search())
@@ -284,7 +285,7 @@ impl ListFilter {
         current || self.all
     }
 
-    /// Returns whether a memory passes the filter; `path` is relative as in memories.
+    /// Returns whether a memory passes the filter. `path` is relative to the root, as in memories.
     fn wants(&self, stored: &Stored, path: Option<&str>) -> bool {
         let memory = &stored.memory;
         (self.kind.is_empty() || self.kind.contains(&memory.kind))

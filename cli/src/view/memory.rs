@@ -1,4 +1,4 @@
-//! Output of memories, for people and scripts.
+//! Formats memories for people and scripts.
 
 use std::io::Write;
 use std::path::Path;
@@ -30,11 +30,11 @@ pub struct MemoryView<'a> {
     #[serde(flatten, with = "MemoryFields")]
     memory: &'a Memory,
     file: &'a Path,
-    /// Whether it is withheld; `throughline review --json` contains the reason.
+    /// Whether the memory is withheld; `throughline review --json` contains the reason.
     held: bool,
-    /// Whether it was neither learned, written nor released on this machine.
+    /// Whether the memory was neither learned, written nor released on this machine.
     from_repository: bool,
-    /// Evidence that it is stale, if the index was read.
+    /// Evidence that the memory is stale; only available if the index was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
     /// `aging` or `stale`, if the index was read and the memory is not fresh.
@@ -46,7 +46,7 @@ pub struct MemoryView<'a> {
     /// Whether it was in force at the time of `--as-of`.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_force: Option<bool>,
-    /// Facts in it that a newer fact of another memory ended.
+    /// Facts of the memory that newer facts of other memories ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ended_facts: Vec<FactView>,
 }
@@ -107,7 +107,7 @@ impl<'a> From<&'a Tombstone> for ForgottenView<'a> {
     }
 }
 
-/// The fields of a memory after its id, in the order of printing.
+/// The fields of a memory that follow its id, in the order of printing.
 #[derive(Serialize)]
 #[serde(remote = "Memory")]
 struct MemoryFields {
@@ -161,12 +161,12 @@ fn names<S: Serializer>(paths: &[PathRef], serializer: S) -> std::result::Result
 }
 
 impl MemoryView<'_> {
-    /// Sets whether it is from the repository.
+    /// Sets whether the memory is from the repository.
     pub fn labelled(self, from_repository: bool) -> Self {
         Self { from_repository, ..self }
     }
 
-    /// Adds the evidence if it may be stale.
+    /// Adds the evidence that the memory is stale, if there is any.
     pub fn stale(self, staleness: Option<&Staleness>) -> Self {
         Self { stale: staleness.map(ToString::to_string), ..self }
     }
@@ -187,7 +187,7 @@ impl MemoryView<'_> {
         Self { in_force: *in_force, ended_facts: ended.clone(), ..self }
     }
 
-    /// Sets whether it is withheld.
+    /// Sets whether the memory is withheld.
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }
     }
@@ -213,12 +213,12 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
     }
 }
 
-/// Returns the time of a memory's event, or of its creation.
+/// Returns the time of the event that the memory describes, or else the time of its creation.
 pub fn date(memory: &Memory) -> Timestamp {
     memory.occurred.unwrap_or(memory.created)
 }
 
-/// Mark of a pending memory, after its title.
+/// Mark after the title of a pending memory.
 pub const WAITS: &str = " [pending]";
 
 /// Prints one line about a memory.
@@ -226,7 +226,7 @@ pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
     marked_line(memory, "", out)
 }
 
-/// Prints a line with an additional mark.
+/// Prints one line about a memory, with an additional mark.
 pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
     let mut marks = mark.to_owned();
     if memory.pinned {
@@ -259,7 +259,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     writeln!(out)?;
     let mut field = |name: &str, value: String| -> Result {
         if !value.is_empty() {
-            // Joined, since only the first of several lines would be next to the name.
+            // The lines are joined, since only the first of several would be beside the name.
             let value = value.lines().filter(|line| !line.trim().is_empty());
             let value = value.map(str::trim).collect::<Vec<_>>().join(" ");
             writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<11}")), plain(&value))?;
@@ -299,7 +299,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("file", stored.path.display().to_string())
 }
 
-/// Formats a fact as a line, with its first and last day.
+/// Formats a fact as one line, with its first and last day.
 fn statement(fact: &Fact) -> String {
     let Fact { subject, predicate, object, from, to, confidence: _ } = fact;
     let day = |word: &str, at: Option<Timestamp>| {
@@ -319,7 +319,7 @@ fn status(memory: &Memory) -> String {
     status.to_owned()
 }
 
-/// Explains why a memory is pending.
+/// Returns a sentence that explains why a memory is pending.
 pub fn held(memory: &Memory) -> String {
     match memory.held_for {
         Some(reason) => format!("held, because {}", reason.because()),
@@ -327,7 +327,7 @@ pub fn held(memory: &Memory) -> String {
     }
 }
 
-/// Explains why a memory may be stale.
+/// Returns a sentence that explains why a memory may be stale.
 pub fn why_stale(staleness: &Staleness) -> String {
     format!("may be true no longer: {}", plain(&staleness.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Output of the commands, for people and scripts: lists, times, pages and memories.
+//! Formats the output of commands for people and scripts: lists, times, pages and memories.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -44,7 +44,8 @@ pub fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a remark on stderr, for example that there is nothing to list: stdout is for results. `--quiet` omits it.
+/// Prints a remark on stderr, such as that there is nothing to list; stdout is only for results. `--quiet` omits
+/// remarks.
 pub fn remark(text: impl Display) {
     if !is_quiet() {
         on_stderr(text);
@@ -56,7 +57,7 @@ pub fn on_stderr(text: impl Display) {
     let columns = wrap::columns(&Term::stderr());
     let mut stderr = anstream::stderr().lock();
     let mut stderr = wrap::Wrapped::new(&mut stderr, columns);
-    // There is no remedy for a closed stderr.
+    // A write error is ignored: a closed stderr cannot be repaired.
     let _ = writeln!(stderr, "{text}").and_then(|()| stderr.flush());
 }
 
@@ -70,7 +71,7 @@ pub fn plural(count: usize, thing: &str) -> String {
     }
 }
 
-/// Returns where memories are kept, in a word.
+/// Returns a word for the place where memories are stored.
 pub const fn mode(mode: Mode) -> &'static str {
     match mode {
         Mode::Committed => "committed",
@@ -78,7 +79,7 @@ pub const fn mode(mode: Mode) -> &'static str {
     }
 }
 
-/// Joins the texts whose counts are not zero.
+/// Joins the texts whose counts are not zero into one list.
 pub fn counted(parts: impl IntoIterator<Item = (usize, String)>) -> String {
     let texts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text);
     texts.collect::<Vec<_>>().join(", ")
@@ -87,18 +88,18 @@ pub fn counted(parts: impl IntoIterator<Item = (usize, String)>) -> String {
 /// Columns before the text of a labelled line.
 pub const LABEL_COLUMNS: usize = 12;
 
-/// Prints a line with a label in front of its text; without a label, a continuation.
+/// Prints a line with a label before its text. An empty label continues the previous line.
 pub fn labelled(label: &str, text: &str, out: &mut dyn Write) -> Result {
     let label = format!("{label:<width$}", width = LABEL_COLUMNS - 2);
     Ok(writeln!(out, "{}  {text}", paint(style::QUIET, label))?)
 }
 
-/// Returns the verb that fits so many.
+/// Returns the form of "to be" for a count.
 pub const fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
-/// Formats a folder with `~` for the home folder.
+/// Formats the path of a folder, with `~` in place of the home folder.
 pub fn folder(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(below) if below.as_os_str().is_empty() => "~".to_owned(),
@@ -128,14 +129,14 @@ pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
     Ok(writeln!(out, "{text}")?)
 }
 
-/// Warns on stderr about memory files that cannot be read; stdout is for the others.
+/// Prints warnings about unreadable memory files on stderr.
 pub fn warn_broken(broken: &[memory_store::Error]) {
     for error in broken {
         on_stderr(format_args!("{} {}", paint(style::CARE, "left out:"), with_remedy(error)));
     }
 }
 
-/// Formats an error with its remedy; some errors already contain it.
+/// Formats an error with its remedy, unless the message already contains the remedy.
 fn with_remedy(error: &memory_store::Error) -> String {
     match error.remedy() {
         Some(remedy) => format!("{error}. {remedy}"),

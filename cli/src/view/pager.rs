@@ -1,4 +1,4 @@
-//! The pager for output longer than the screen.
+//! The pager, which shows output that is longer than the screen.
 
 use std::ffi::OsStr;
 use std::io::{IsTerminal as _, Write};
@@ -11,11 +11,11 @@ use crate::failure::Result;
 
 /// The default pager.
 const USUAL: &str = "less";
-/// Its default options: colours are passed through, and the text stays on the screen.
+/// Default options of `less`: exit if the output fits the screen, keep colours, and leave the text on the screen.
 const LESS: &str = "FRX";
 
-/// Returns the command line of the pager, which is searched in the folders of `path`; `None` without a terminal, or if
-/// the user disabled it.
+/// Returns the command line of the pager, which is searched in the folders of `path`. Returns `None` if there is no
+/// terminal or the user disabled the pager.
 pub fn find(path: Option<&OsStr>) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the variables of pagers")]
     let get = |name: &str| std::env::var(name).ok();
@@ -29,11 +29,11 @@ pub fn find(path: Option<&OsStr>) -> Option<String> {
     }
 }
 
-/// Runs a command, and shows its output in the pager if it is longer than the screen. If the pager cannot be started,
-/// the output is printed directly.
+/// Runs a command and shows its output in the pager if it is longer than the screen. If the pager cannot be started,
+/// the output is printed without it.
 pub fn through(pager: &str, run: impl FnOnce(&mut dyn Write) -> Result) -> Result {
     let mut text = Vec::new();
-    // Output before a failure is shown too.
+    // If the command fails, the output before the failure is shown too.
     let done = run(&mut text);
     let has_colours =
         anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
@@ -53,7 +53,7 @@ pub fn through(pager: &str, run: impl FnOnce(&mut dyn Write) -> Result) -> Resul
     done
 }
 
-/// Shows a text in the pager; returns `false` if it cannot be started.
+/// Shows a text in the pager; returns `false` if the pager cannot be started.
 #[expect(clippy::disallowed_methods, reason = "the variables of pagers")]
 fn page(pager: &str, text: &[u8]) -> bool {
     let mut command = Command::new("sh");
@@ -63,9 +63,9 @@ fn page(pager: &str, text: &[u8]) -> bool {
     }
     let Ok(mut child) = command.spawn() else { return false };
     if let Some(mut stdin) = child.stdin.take() {
-        // The user may quit the pager before the end of the text.
+        // A write error is ignored, since the user may quit the pager before the end of the text.
         let _ = stdin.write_all(text);
     }
-    // A shell returns 127 for a missing program, and reports it on stderr.
+    // A shell exits with 127 if the program is missing, after reporting that on stderr.
     child.wait().is_ok_and(|status| status.code() != Some(127))
 }

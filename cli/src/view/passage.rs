@@ -1,4 +1,4 @@
-//! Output of passages of sessions. `SESSION:TURN` identifies a turn, and `throughline show` prints it.
+//! Formats passages of sessions. `SESSION:TURN` identifies a turn, and `throughline show` accepts it.
 
 use std::io::Write;
 
@@ -15,8 +15,8 @@ use super::{clock, plain, wrap};
 use crate::exit;
 use crate::failure::{Failure, Result};
 
-/// Returns the name of a passage's turn for `throughline show`. Turns of a subagent have no number in their session,
-/// so the id of the passage is used.
+/// Returns the name of a passage's turn for `throughline show`. For a subagent, this is the id of the passage, because
+/// its turns have no number in the session.
 pub fn name(hit: &Hit) -> String {
     let session = hit.session.as_deref().unwrap_or_default();
     match hit.id.0.starts_with(&session_bits(session, None)) {
@@ -53,7 +53,7 @@ fn first_line(hit: &Hit) -> String {
     wrap::cut(first, LINE_CHARS_MAX)
 }
 
-/// Prints the name, the speaker and the date of a passage, and its first line below.
+/// Prints the name, the speaker and the date of a passage, followed by its first line on a separate line.
 pub fn show(hit: &Hit, indent: usize, out: &mut dyn Write) -> Result {
     let name = paint(NAME, plain(&name(hit)));
     writeln!(out, "{:indent$}{name}  {}", "", paint(QUIET, origin(hit)))?;
@@ -63,17 +63,17 @@ pub fn show(hit: &Hit, indent: usize, out: &mut dyn Write) -> Result {
 /// A whole turn.
 #[derive(Debug, Serialize)]
 pub struct WholeTurn {
-    /// The session.
+    /// Id of the session.
     session: String,
-    /// Its number in the session, from 1.
+    /// Number of the turn in the session, counted from 1.
     turn: u32,
-    /// Time of its beginning.
+    /// Time at which the turn began.
     at: Timestamp,
-    /// Its text, as far as the archive contains it.
+    /// Text of the turn, as far as it is in the archive.
     text: String,
 }
 
-/// Parses `SESSION:TURN` into the session and the number of the turn.
+/// Parses `SESSION:TURN` into the id of the session and the number of the turn.
 fn parse(name: &str) -> Option<(&str, u32)> {
     let (session, turn) = name.rsplit_once(':')?;
     let turn = turn.parse::<u32>().ok().filter(|turn| *turn > 0)?;
@@ -83,7 +83,7 @@ fn parse(name: &str) -> Option<(&str, u32)> {
 }
 
 impl WholeTurn {
-    /// Reads the turn named by `SESSION:TURN` or by the id of a passage; `None` if the text is neither.
+    /// Reads the turn that `SESSION:TURN` or the id of a passage identifies; `None` if `name` is neither.
     pub fn named(name: &str, recall: &Recall, home: &ProjectDir) -> Option<Result<Self>> {
         let hit = match parse(name) {
             Some((start, number)) => {

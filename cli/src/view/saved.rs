@@ -1,4 +1,4 @@
-//! Output of commands that save a memory.
+//! Prints the result of commands that save a memory.
 
 use std::io::Write;
 
@@ -18,20 +18,20 @@ use crate::neighbours::NeighbourView;
 struct SavedView<'a> {
     #[serde(flatten)]
     memory: MemoryView<'a>,
-    /// Number of secret or personal values redacted.
+    /// Number of secret or personal values that were redacted.
     redacted: usize,
-    /// Reason why it is withheld, and how to release it; `None` if it is not.
+    /// Reason why the memory is withheld, and how to release it; `None` if it is not withheld.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Places that resemble a credential, if it is pending for that reason.
+    /// Places that resemble a credential, if the memory is pending for this reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     looks_like_credential: Option<String>,
-    /// Memories near it, if requested.
+    /// Neighbours of the memory, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     neighbours: Option<Vec<NeighbourView<'a>>>,
 }
 
-/// Prints a saved memory as JSON, with all data that [`show`] prints.
+/// Prints a saved memory as JSON, with the same data as [`show`].
 pub fn json(
     saved: &Saved,
     held: Option<&HeldBack>,
@@ -49,7 +49,7 @@ pub fn json(
     super::json(&view, out)
 }
 
-/// Prints the result for a memory, the number of secrets redacted, and the reason if it is withheld.
+/// Prints a sentence about a saved memory, the number of redacted values, and the reason if the memory is withheld.
 pub fn show(done: &str, saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
     let Saved { stored, hidden, suspects, .. } = saved;
     let done = if suspects.is_empty() { done } else { "Held" };
@@ -71,7 +71,7 @@ pub fn show(done: &str, saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Wr
     Ok(())
 }
 
-/// Prints the result for an existing memory.
+/// Prints the result for a memory that existed before.
 pub fn show_changed(saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
     let done = match saved.change {
         Change::Created | Change::Updated => "Changed",

@@ -1,4 +1,4 @@
-//! The colours of the output. `anstream` removes them where they are not supported.
+//! Styles of the output. `anstream` removes them where colours are not supported.
 
 use anstyle::{AnsiColor, Style};
 

@@ -1,4 +1,4 @@
-//! The topics of memories, two levels of them, with their numbers.
+//! The topics of memories on two levels, with the number of memories in each.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,13 +16,13 @@ use crate::world::World;
 /// An area, or a topic in it, as printed by `--json`.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct TopicCount {
-    /// Memories in it, with those of its topics.
+    /// Number of memories in the area or topic, including those in topics of the area.
     memories: usize,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     topics: BTreeMap<String, TopicCount>,
 }
 
-/// Prints how many memories that pass a filter each topic has, down to a depth.
+/// Prints how many of the memories that pass a filter are in each topic. `depth` is the number of levels.
 pub fn print(
     filter: &ListFilter,
     depth: usize,

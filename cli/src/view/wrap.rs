@@ -1,4 +1,4 @@
-//! Word wrap for terminals, which would otherwise break lines anywhere. Other output is unchanged.
+//! Wraps text at words for terminals, which would break lines within words. Other output is unchanged.
 
 use std::io::{self, Write};
 
@@ -6,10 +6,10 @@ use dialoguer::console::{Term, measure_text_width, strip_ansi_codes, truncate_st
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, fill};
 
-/// Minimum columns for wrapping: narrower terminals have no good place for a break.
+/// Minimum columns of a terminal for which lines are wrapped; in narrower terminals the result would be harder to read.
 const COLUMNS_MIN: usize = 30;
 
-/// Signs before a text; continuation lines are indented after them.
+/// Signs that may precede a text. Continuation lines are indented by the width of the sign.
 const SIGNS: [&str; 3] = ["! ", "- ", "-> "];
 
 /// Returns the columns of a terminal; `None` if they are unknown.
@@ -18,21 +18,21 @@ pub fn columns(terminal: &Term) -> Option<usize> {
     Some(usize::from(columns)).filter(|columns| *columns >= COLUMNS_MIN)
 }
 
-/// Returns the columns available for a truncated line. Other output than that to a terminal is not truncated.
+/// Returns the columns available for a line that may be truncated. Only output to a terminal is truncated.
 pub fn room() -> usize {
     columns(&Term::stdout()).unwrap_or(usize::MAX)
 }
 
-/// Returns a text as one line of at most `columns` columns.
+/// Returns a text as one line, truncated to `columns` columns.
 pub fn cut(text: &str, columns: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     truncate_str(&text, columns, "...").into_owned()
 }
 
-/// A writer that wraps lines at words, except JSON and code blocks.
+/// A writer that wraps lines at words. JSON and code blocks are not wrapped.
 pub struct Wrapped<'a> {
     out: &'a mut dyn Write,
-    /// `None` disables wrapping.
+    /// Columns of the terminal; `None` disables wrapping.
     columns: Option<usize>,
     line: Vec<u8>,
     /// Whether a block of code is being written.
@@ -40,7 +40,7 @@ pub struct Wrapped<'a> {
 }
 
 impl<'a> Wrapped<'a> {
-    /// Wraps lines that are longer than `columns`.
+    /// Returns a writer that wraps lines longer than `columns`.
     pub fn new(out: &'a mut dyn Write, columns: Option<usize>) -> Self {
         Self { out, columns, line: Vec::new(), in_code: false }
     }
@@ -61,7 +61,7 @@ impl<'a> Wrapped<'a> {
 
 impl Write for Wrapped<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A JSON answer contains nothing else.
+        // Output that begins with JSON contains nothing else, so it is not wrapped.
         if self.line.is_empty() && matches!(bytes.first(), Some(b'{' | b'[')) {
             self.columns = None;
         }
@@ -86,15 +86,15 @@ impl Write for Wrapped<'_> {
     }
 }
 
-/// A writer that passes on a JSON answer and drops other output.
+/// A writer that passes on JSON output and discards other output.
 pub struct JsonAlone<'a> {
     out: &'a mut dyn Write,
-    /// `None` before the first write.
+    /// Whether the output is JSON; `None` before the first write.
     is_json: Option<bool>,
 }
 
 impl<'a> JsonAlone<'a> {
-    /// The first write decides whether the output is JSON.
+    /// Returns a writer that decides by the first write whether the output is JSON.
     pub fn new(out: &'a mut dyn Write) -> Self {
         Self { out, is_json: None }
     }
@@ -114,8 +114,9 @@ impl Write for JsonAlone<'_> {
     }
 }
 
-/// Wraps a line at words; continuation lines are indented like its text. A word longer than the line is not broken, but
-/// there is a place for a break between wide characters, which are written without spaces.
+/// Wraps a line at words. Continuation lines are indented like the text of the line. A word that is longer than the
+/// line is not broken. Wide characters, such as Chinese ones, are written without spaces, so a line may break between
+/// any two of them.
 pub fn broken(line: &str, columns: usize) -> String {
     let (text, end) = match line.strip_suffix('\n') {
         Some(text) => (text, "\n"),
@@ -133,7 +134,7 @@ pub fn broken(line: &str, columns: usize) -> String {
     fill(text, options) + end
 }
 
-/// Punctuation that does not begin a line.
+/// Punctuation that must not begin a line.
 const CLOSING: &str = "\u{3001}\u{3002}\u{ff0c}\u{ff0e}\u{ff01}\u{ff1f}\u{ff1a}\u{ff1b}\u{300d}\u{300f}\u{ff09}\u{3011}";
 
 /// Splits a line after spaces, and before and after wide characters.
@@ -159,8 +160,8 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     Box::new(found.into_iter())
 }
 
-/// Returns the column in which the text of a line begins: after a part that two spaces separate in its first half, and
-/// after a sign.
+/// Returns the column in which the text of a line begins: after a sign, or after a name in the first half of the line
+/// that is followed by two spaces.
 fn indent(line: &str, columns: usize) -> usize {
     let text = line.trim_start_matches(' ');
     let mut indent = line.len() - text.len();
@@ -193,23 +194,23 @@ mod tests {
         for (line, expected) in [
             ("short", "short"),
             ("one two three four\n", "one two three\nfour\n"),
-            // After a name, a sign, or columns.
+            // Continuation lines are indented to the text after a name, a sign, or columns.
             ("  name  one two three", "  name  one two\n        three"),
             ("  ! one two three four", "  ! one two\n    three four"),
             ("    -> one two three", "    -> one two\n       three"),
-            // Text separated far to the right is not a column of names.
+            // Two spaces in the second half of a line do not follow a name.
             ("one two three  four", "one two three\nfour"),
             // A word is never broken.
             ("a/very/long/path/of/a/file one two", "a/very/long/path/of/a/file\none two"),
             ("one a/very/long/path/of/a/file", "one\na/very/long/path/of/a/file"),
-            // Colours take no space, and wide letters two columns.
+            // Colours occupy no columns, and wide letters two.
             ("\u{1b}[1mone two\u{1b}[0m three", "\u{1b}[1mone two\u{1b}[0m three"),
             ("\u{1b}[1mone two\u{1b}[0m three four", "\u{1b}[1mone two\u{1b}[0m three\nfour"),
             (
                 "\u{5bff}\u{53f8} \u{5bff}\u{53f8} \u{5bff}\u{53f8} \u{5bff}\u{53f8}",
                 "\u{5bff}\u{53f8} \u{5bff}\u{53f8} \u{5bff}\u{53f8}\n\u{5bff}\u{53f8}",
             ),
-            // Between wide letters, but not before closing punctuation.
+            // A line may break between wide letters, but not before closing punctuation.
             (
                 "\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}",
                 "\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\n\u{5bff}",
@@ -228,7 +229,7 @@ mod tests {
         let written = |text: &str| {
             let mut out = Vec::new();
             let mut wrapped = Wrapped::new(&mut out, Some(8));
-            // Written in pieces of one byte.
+            // The text is written in pieces of one byte.
             text.bytes().for_each(|byte| wrapped.write_all(&[byte]).unwrap());
             wrapped.flush().unwrap();
             String::from_utf8(out).unwrap()

@@ -1,11 +1,11 @@
-//! The full-screen browser at a terminal, and the choice of a memory for other commands.
+//! Tests of the full-screen browser at a terminal, and of the choice of a memory for other commands.
 //!
-//! All keys are typed at once: each is processed after the previous one has been completed.
+//! All keys are typed together; the program processes each one after it has completed the previous one.
 
 use crate::common::{Machine, strip};
 use crate::daily::learned;
 
-/// The sequence with which a program restores the screen.
+/// The escape sequence with which a program restores the screen.
 const LEFT: &str = "\u{1b}[?1049l";
 
 /// Returns a machine with two memories, and their ids.
@@ -35,7 +35,7 @@ fn a_memory_is_forgotten_after_one_question_and_comes_back() {
     let listed = machine.ok(&["list"]);
     assert!(!listed.contains(&bread) && listed.contains(&rolls), "{listed}");
     assert!(machine.ok(&["list", "--forgotten"]).contains(&bread));
-    // Archived memories are the fifth filter of status.
+    // Five presses of `S` select the filter for archived memories.
     browsed(&machine, "SSSSSrq");
     assert!(machine.ok(&["list"]).contains(&bread));
 }
@@ -101,7 +101,7 @@ fn a_held_memory_is_accepted_after_one_question_and_put_back_by_one_key() {
             .map_or(0, Iterator::count)
     };
     let before = memory_files(&machine);
-    // Movement keys, and no as an answer.
+    // The keys move, or answer a question with no.
     browsed(&machine, "kjkjkkjjanajq");
     assert_eq!((accepted(), memory_files(&machine)), (0, before.clone()));
     browsed(&machine, "ayuq");
@@ -126,7 +126,7 @@ fn the_last_decisions_are_undone_one_after_the_other() {
         "--json",
         machine.json(&["list", "--forgotten", "--json"])[0]["id"].as_str().unwrap(),
     ]);
-    // A run only undoes its own decisions.
+    // A run can undo only its own decisions.
     let left = memory_files(&machine);
     browsed(&machine, "uuuq");
     assert_eq!(memory_files(&machine), left);
@@ -194,7 +194,7 @@ fn a_signal_ends_it_with_the_terminal_given_back() {
 #[test]
 fn it_ends_with_its_terminal() {
     let (machine, _) = bakery();
-    // The program notices that it cannot write to the terminal, or that the terminal was closed.
+    // The program ends because it cannot write to the terminal, or because it detects that the terminal was closed.
     assert!(matches!(machine.left_alone(&["list", "--pick"], "leave"), Some(1 | 129)));
 }
 
@@ -203,7 +203,7 @@ fn sessions_and_injections_have_tabs_of_their_own() {
     let machine = learned();
     machine.receipt(&serde_json::json!({ "at": "2026-10-01T10:01:00Z", "event": "SessionStart",
         "session": "zeppelin", "tokens": 40, "memories": [] }));
-    // Each is typed once the previous tab is on the screen.
+    // Each key is typed when the previous tab is on the screen.
     let keys = [("leave", "2"), ("11111111", "3"), ("zeppelin", "q")];
     let shown = machine.at_terminal(&["browse"], &keys);
     assert!(shown.contains("Sessions"), "{shown:?}");
@@ -212,7 +212,7 @@ fn sessions_and_injections_have_tabs_of_their_own() {
 #[test]
 fn colours_follow_the_environment_and_the_option() {
     let (machine, _) = bakery();
-    // The terminal's own cyan.
+    // The frame has the cyan of the terminal's palette.
     let has_colours = |shown: &str| shown.contains("\u{1b}[38;5;6;");
     assert!(has_colours(&browsed(&machine, "q")));
     let with = |color: &str| {
@@ -234,10 +234,10 @@ fn without_a_terminal_browse_prints_a_listing_with_the_reason() {
     let said = machine.run(&["browse"]);
     assert_eq!((said.stdout, &*said.stderr), (listed.clone(), why));
     assert_eq!(machine.json(&["browse", "--json"]), machine.json(&["list", "--json"]));
-    // A user is at the terminal, and reads the output through a pipe.
+    // A user is at the terminal, but the output is piped.
     let (piped, _) = machine.piped_at_terminal(&["browse"], "");
     assert_eq!(piped, listed);
-    // No user is at the terminal.
+    // There is no terminal for input.
     assert!(strip(&machine.on_screen(&["browse"], 80)).contains("Here is no terminal"));
 }
 
@@ -257,7 +257,7 @@ fn commands_without_an_id_let_a_person_choose() {
     assert!(machine.ok(&["show", &bread]).starts_with("Bread is bought\n"));
     machine.at_terminal(&["forget"], &[("choose", "seeds\r")]);
     assert!(machine.ok(&["list", "--forgotten"]).contains(&rolls));
-    // Permanently only after a question.
+    // A memory is deleted permanently only after a question.
     machine.declined_at_terminal(&["forget", "--delete"], &[("choose", "seeds\rn\u{3}")]);
     assert!(machine.ok(&["list", "--forgotten"]).contains(&rolls));
     machine.at_terminal(&["forget", "--delete"], &[("choose", "seeds\ry")]);

@@ -1,4 +1,4 @@
-//! Commands that Claude runs in a tool call: Claude saves its own notes, and decides nothing for the person.
+//! Commands that Claude runs in a tool call: Claude can save its own notes, but cannot decide for the person.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
@@ -30,7 +30,7 @@ fn id_of(machine: &Machine, title: &str) -> String {
 /// Transcript of a person's session.
 const SESSION: &str = "33333333-3333-4333-8333-333333333333.jsonl";
 
-/// Writes a transcript in which a prompt with these fields is a command that a person types with `!`.
+/// Writes a transcript of a command that a person types with `!`. `fields` are the fields of its prompt.
 fn typed_in(machine: &Machine, transcript: &str, command: &str, fields: &Value) {
     let record = |content: String| {
         let mut record = json!({
@@ -97,7 +97,7 @@ fn the_users_wishes_stay_in_force_for_any_command_of_claude() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(said.stdout.contains("stays in force until you agree"), "{}", said.stdout);
     assert_eq!(file(&machine), before);
-    // Claude may change its own notes.
+    // Claude can change its own notes.
     let note = id_of(&machine, NOTE);
     assert_eq!(machine.run_by_claude(&["edit", &note, "--tag", "git"]).code, 0);
     assert_eq!(machine.run_by_claude(&["forget", &note]).code, 0);
@@ -172,7 +172,7 @@ fn claude_sets_up_a_new_folder_and_trusts_no_memories() {
     assert_eq!(machine.run_by_claude(&init).code, 0);
 }
 
-/// Returns the changes by Claude in `review`, by title.
+/// Returns the changes by Claude that `review` lists, each with its title.
 fn asked(machine: &Machine) -> Vec<(String, String)> {
     let review = machine.json(&["review", "--json"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -222,7 +222,7 @@ fn what_a_person_typed_with_an_exclamation_mark_is_theirs_at_the_next_sync() {
     let is_claudes = |id: &str| shown(id).contains(r#""said_by":"assistant""#);
     let note = id_of(&machine, NOTE);
     let command = format!("throughline add '{NOTE}' --kind preference; throughline forget {rule}");
-    // Programs and other agents may send such prompts too.
+    // Prompts of programs and other agents may have the same form.
     let agent = "33333333-3333-4333-8333-333333333333/subagents/agent-a1b2c3d.jsonl";
     let others = [
         (SESSION, json!({"entrypoint": "sdk-cli"})),
@@ -311,7 +311,7 @@ fn what_a_person_kept_stays_in_force_whatever_claude_runs() {
             assert_eq!(said.code, NEEDS_PERSON, "{number} {args:?}: {}", said.stdout);
             assert_eq!(crate::browse::memory_files(&machine), before, "{number} {args:?}");
         }
-        // A note of the same title does not replace it either.
+        // Another note with the same title does not replace the user's memory either.
         machine.run_by_claude(&["add", NOTED, "--kind", "gotcha", "--body", "Never mind."]);
         let after = crate::browse::memory_files(&machine);
         assert!(before.iter().all(|file| after.contains(file)), "{number}: {after:?}");

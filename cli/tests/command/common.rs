@@ -1,4 +1,4 @@
-//! A sealed environment for the command: with its own home, folder of programs and clock.
+//! A sealed environment for the command, with its own home, folder of programs and clock.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -31,7 +31,7 @@ pub struct Machine {
     variables: Vec<(&'static str, String)>,
 }
 
-/// Output of a command.
+/// The output of a command and its exit code.
 pub struct Said {
     pub code: i32,
     pub stdout: String,
@@ -44,7 +44,7 @@ impl Machine {
         for folder in ["home", "bin", "home/work/.git", "tmp"] {
             fs::create_dir_all(machine.path(folder)).unwrap();
         }
-        // A hard link if possible: the program searches other programs beside its real path.
+        // The program is a hard link if possible: it searches for other programs in the folder of its real path.
         let exe = machine.path("bin/throughline");
         let built = env!("CARGO_BIN_EXE_throughline");
         if fs::hard_link(built, &exe).is_err() {
@@ -64,7 +64,7 @@ impl Machine {
         self
     }
 
-    /// Replaces one of our programs by a shell script.
+    /// Replaces a Throughline program by a shell script.
     pub fn program(&self, name: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.path("bin").join(name);
@@ -97,8 +97,8 @@ impl Machine {
         copy(&self.path("home"), &self.path("kept"));
     }
 
-    /// Restores the kept home, including modification times. The working tree and its `.git` stay the same folders,
-    /// because a project is identified by them.
+    /// Restores the kept home, including modification times. The working tree and its `.git` are not replaced, because
+    /// a project is identified by these folders.
     pub fn restore(&self) {
         for (folder, stays) in [("home", "work"), ("home/work", ".git"), ("home/work/.git", "")] {
             for entry in fs::read_dir(self.path(folder)).unwrap() {
@@ -124,14 +124,14 @@ impl Machine {
         self.output_of(&mut command)
     }
 
-    /// Runs the command as Claude does in a tool call: below the client, in an emptied environment.
+    /// Runs the command as in a tool call of Claude: as a child of the client, in an emptied environment.
     pub fn run_by_claude(&self, args: &[&str]) -> Said {
         let mut command = self.command(args);
         command.env(testutils::PROC_VARIABLE, self.claude_processes());
         self.output_of(&mut command)
     }
 
-    /// Returns a folder of processes in which the parent of the command is Claude Code.
+    /// Returns a folder like `/proc` in which the parent of the command is Claude Code.
     pub fn claude_processes(&self) -> PathBuf {
         let process = self.path("client").join(std::process::id().to_string());
         if !process.exists() {
@@ -151,14 +151,14 @@ impl Machine {
         self.output_of(&mut command)
     }
 
-    /// Runs the command as a user who is restricted by the modes of files: all files in `home` are changed to this
-    /// user.
+    /// Runs the command as a user to whom file modes apply, even if the tests run as root. All files in `home` are
+    /// given to this user.
     pub fn run_with_few_rights(&self, args: &[&str]) -> Said {
         use std::os::unix::fs::PermissionsExt as _;
         use std::os::unix::process::CommandExt as _;
         const USER: u32 = 4242;
         let mut command = self.command(args);
-        // SAFETY: the call takes and changes nothing.
+        // SAFETY: `geteuid` has no arguments and changes nothing.
         if unsafe { libc::geteuid() } == 0 {
             let owner = format!("{USER}:{USER}");
             let given = Command::new("chown").args(["-R", &owner]).arg(self.path("home")).status();
@@ -170,7 +170,7 @@ impl Machine {
         self.output_of(&mut command)
     }
 
-    /// Changes the mode of a path and its contents.
+    /// Changes the modes of a path and everything below it.
     pub fn chmod(&self, mode: &str, below: &str) {
         let changed = Command::new("chmod").args(["-R", mode]).arg(self.path(below)).status();
         assert!(changed.unwrap().success());
@@ -197,21 +197,21 @@ impl Machine {
             .env("THROUGHLINE", "full")
             .env("THROUGHLINE_NOW", NOW)
             .env("TZ", "UTC")
-            // There is no user to leave a pager.
+            // `cat` is the pager, since there is no user to close one.
             .env("PAGER", "cat")
-            // No service is running at this address.
+            // No service listens at this address.
             .env("OLLAMA_HOST", "127.0.0.1:9")
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
-    /// Runs the command at a terminal. Each answer is typed once the text before it appears; returns the whole output
-    /// of the terminal.
+    /// Runs the command at a terminal. Types each answer once the text that precedes it appears. Returns the whole
+    /// output of the terminal.
     pub fn at_terminal(&self, args: &[&str], answers: &[(&str, &str)]) -> String {
         self.at_terminal_while(args, answers, &|| {})
     }
 
-    /// Answers questions, and calls a function just before each answer is typed.
+    /// Like [`Self::at_terminal`], but calls a function just before each answer is typed.
     pub fn at_terminal_while(
         &self,
         args: &[&str],
@@ -226,7 +226,7 @@ impl Machine {
         self.tidy(&shown)
     }
 
-    /// Answers questions at a terminal with `columns` columns.
+    /// Like [`Self::at_terminal`], for a terminal with `columns` columns.
     pub fn at_terminal_of(&self, columns: u16, args: &[&str], answers: &[(&str, &str)]) -> String {
         let (terminal, program) = terminal_of(columns);
         let stdout = program.try_clone().unwrap();
@@ -236,7 +236,7 @@ impl Machine {
         self.tidy(&shown)
     }
 
-    /// Runs the command at a terminal with answers that make it stop. Returns its exit code and the whole output of
+    /// Runs the command at a terminal with answers after which it stops. Returns its exit code and the whole output of
     /// the terminal.
     pub fn declined_at_terminal(
         &self,
@@ -246,13 +246,13 @@ impl Machine {
         let (terminal, program) = terminal();
         let stdout = program.try_clone().unwrap();
         let mut child = self.seated(args, program).stdout(stdout).spawn().unwrap();
-        // Ctrl-C counts as a key only once the program reads keys one by one.
+        // Ctrl-C is read as a key only when the program already reads single keys.
         let shown = answer(terminal, answers, &|| thread::sleep(Duration::from_millis(200)));
         (child.wait().unwrap().code(), self.tidy(&shown))
     }
 
-    /// Runs the command at a terminal where a list to choose from is left by a key; returns the exit code and stdout,
-    /// which is piped.
+    /// Runs the command at a terminal and leaves its list of choices by a key. Returns the exit code and stdout, which
+    /// is a pipe.
     pub fn cancelled_in_list(&self, args: &[&str], key: &str) -> (Option<i32>, String) {
         let (terminal, program) = terminal();
         let child = self.seated(args, program).stdout(Stdio::piped()).spawn().unwrap();
@@ -261,8 +261,8 @@ impl Machine {
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     }
 
-    /// Runs the command at a terminal where `keys` were typed, with its stdout piped, as to a pager. Returns stdout,
-    /// and the output of the terminal.
+    /// Runs the command at a terminal at which `keys` were typed, with a pipe as its stdout. Returns stdout and the
+    /// output of the terminal.
     pub fn piped_at_terminal(&self, args: &[&str], keys: &str) -> (String, String) {
         let (mut terminal, program) = terminal();
         terminal.write_all(keys.as_bytes()).unwrap();
@@ -273,11 +273,11 @@ impl Machine {
         (self.tidy(&String::from_utf8(output.stdout).unwrap()), self.tidy(&shown))
     }
 
-    /// Runs the command at a terminal with `columns` columns, without answers; returns the output.
+    /// Runs the command at a terminal with `columns` columns. Returns the output of the terminal.
     pub fn on_screen(&self, args: &[&str], columns: u16) -> String {
         let (terminal, program) = terminal_of(columns);
         let stdout = program.try_clone().unwrap();
-        // The command keeps the terminal open while it exists.
+        // The closure drops the `Command` value, which would keep the terminal open.
         let spawn = |mut command: Command| command.spawn().unwrap();
         let mut command = self.command(args);
         command.env("TERM", "xterm").stdin(Stdio::null()).stdout(stdout).stderr(program);
@@ -287,7 +287,7 @@ impl Machine {
         self.tidy(&shown)
     }
 
-    /// Runs the command at a terminal that is closed once it shows `text`; returns the exit code.
+    /// Runs the command at a terminal that is closed once `text` appears. Returns the exit code.
     pub fn left_alone(&self, args: &[&str], text: &str) -> Option<i32> {
         let (mut terminal, program) = terminal_of(80);
         let mut child = self.seated(args, program).stdout(Stdio::null()).spawn().unwrap();
@@ -306,7 +306,7 @@ impl Machine {
         command
     }
 
-    /// Runs the command, which must succeed.
+    /// Runs the command, which must succeed; returns its stdout.
     pub fn ok(&self, args: &[&str]) -> String {
         let said = self.run(args);
         assert_eq!(said.code, 0, "{args:?}\n{}\n{}", said.stdout, said.stderr);
@@ -320,7 +320,7 @@ impl Machine {
         said.stderr
     }
 
-    /// Runs a search that must find nothing, and return the exit code for that.
+    /// Runs a search, which must find nothing and exit with the code for that.
     pub fn finds_nothing(&self, args: &[&str]) {
         let said = self.run(args);
         assert_eq!(
@@ -335,12 +335,12 @@ impl Machine {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{args:?}: {error}\n{text}"))
     }
 
-    /// Writes a transcript of this project in Claude Code's format, with a wish and a fixed error.
+    /// Writes a transcript of this project in Claude Code's format, with a wish and an error that is fixed.
     pub fn transcript(&self, below: &str, session: &str, day: &str) {
         self.write(below, &transcript(&self.work(), session, day));
     }
 
-    /// Writes a transcript of this project with these steps, named by its session.
+    /// Writes a transcript of this project with the given steps, in a file that is named by the session.
     pub fn session(&self, session: &str, day: &str, steps: Vec<serde_json::Value>) {
         self.session_on("main", session, day, steps);
     }
@@ -389,7 +389,7 @@ impl Machine {
     }
 }
 
-/// Copies the contents of a folder, with times and modes.
+/// Copies the contents of a folder with their times and modes.
 fn copy(from: &Path, to: &Path) {
     let mut source = from.as_os_str().to_owned();
     source.push("/.");
@@ -398,13 +398,13 @@ fn copy(from: &Path, to: &Path) {
     assert!(copied.unwrap().success());
 }
 
-/// Types each answer once the text before it appears; returns the whole output of the terminal.
+/// Types each answer once the text that precedes it appears; returns the whole output of the terminal.
 fn answer(mut terminal: File, answers: &[(&str, &str)], happens: &dyn Fn()) -> String {
     let (mut shown, mut read) = (String::new(), 0);
     let mut answers = answers.iter();
     let mut next = answers.next();
     let mut bytes = [0; 4096];
-    // The terminal ends with the last program that uses it.
+    // Reading ends when the last program that uses the terminal ends.
     while let Ok(count @ 1..) = terminal.read(&mut bytes) {
         shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
         while let Some((text, keys)) = next
@@ -420,34 +420,35 @@ fn answer(mut terminal: File, answers: &[(&str, &str)], happens: &dyn Fn()) -> S
     shown
 }
 
-/// Opens a terminal: returns the user's side, and the program's.
+/// Opens a terminal; returns the user's side and the program's side.
 fn terminal() -> (File, OwnedFd) {
     terminal_of(0)
 }
 
-/// Opens a terminal with `columns` columns; 0 if it should not report them.
+/// Opens a terminal with `columns` columns; a terminal with 0 columns does not report its size.
 fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut ours, mut theirs) = (0, 0);
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: both places and the size are valid, and the rest may be null.
+    // SAFETY: the pointers to both descriptors and to the size are valid, and the other arguments may be null.
     let opened =
         unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), &raw const size) };
     assert_eq!(opened, 0);
-    // The program must not inherit the user's side, or its terminal would never close. SAFETY: the descriptor was just
-    // opened.
+    // The program must not inherit the user's side, or else the terminal would never close. SAFETY: the descriptor was
+    // just opened.
     assert_eq!(unsafe { libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
-    // SAFETY: both were just opened, and have no other owner.
+    // SAFETY: both descriptors were just opened and have no other owner.
     unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }
 }
 
 impl Said {
-    /// Returns the whole answer, for a snapshot.
+    /// Returns exit code, stdout and stderr as one text, for a snapshot.
     pub fn whole(&self) -> String {
         format!("code: {}\n{}---\n{}", self.code, self.stdout, self.stderr)
     }
 }
 
-/// Returns a session in which the user states a wish, a command fails, a file is edited, and the same command passes.
+/// Returns a transcript in which the user states a wish, a command fails, a file is edited, and the same command
+/// succeeds.
 fn transcript(cwd: &Path, session: &str, day: &str) -> String {
     let file = cwd.join("src/price.rs");
     let steps = [
@@ -479,7 +480,7 @@ fn transcript(cwd: &Path, session: &str, day: &str) -> String {
     in_order(cwd, session, (day, "main"), steps)
 }
 
-/// Returns the lines of a transcript with these steps, one minute each.
+/// Returns the lines of a transcript with these steps, one minute apart.
 fn in_order(
     cwd: &Path,
     session: &str,
@@ -520,7 +521,7 @@ pub fn result(call: &str, text: &str, failed: bool) -> serde_json::Value {
     )
 }
 
-/// Returns all files below a folder with their bytes, apart from Throughline's own.
+/// Returns all files below a folder with their bytes, except Throughline's own files.
 pub fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

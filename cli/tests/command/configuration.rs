@@ -1,5 +1,6 @@
-//! docs/configuration.md lists each setting with its default, its range and its allowed files. Its tables are
-//! generated from the table used for parsing (`THROUGHLINE_WRITE_DOCS=1`), and compared with the output of `config`.
+//! docs/configuration.md lists each setting with its default, its range and the files that may contain it. The tables
+//! of the page are generated from the parser's table (`THROUGHLINE_WRITE_DOCS=1`), and compared with the output of
+//! `config`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +14,7 @@ fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md")
 }
 
-/// Formats a number for the page: with commas, and in whole units for bytes.
+/// Formats a number for the page with commas, and in whole units for a size in bytes.
 fn number(name: &str, number: u64) -> String {
     if name.contains("bytes") {
         for (unit, bits) in [("PiB", 50), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
@@ -33,7 +34,7 @@ fn number(name: &str, number: u64) -> String {
     written
 }
 
-/// Formats the range of a form, which follows the meaning.
+/// Formats the range of a setting, which is appended to its meaning.
 fn range(name: &str, form: &Form) -> String {
     match form {
         Form::Whole { least, most: Some(most) } => {
@@ -47,7 +48,7 @@ fn range(name: &str, form: &Form) -> String {
     }
 }
 
-/// Adds links to the pages named in a meaning.
+/// Adds a link to the page that a meaning names.
 fn linked(meaning: &str) -> String {
     match meaning.rsplit_once("docs/").and_then(|(_, page)| page.strip_suffix(".md")) {
         Some(name) => meaning.replace(&format!("docs/{name}.md"), &format!("[{name}]({name}.md)")),
@@ -55,7 +56,7 @@ fn linked(meaning: &str) -> String {
     }
 }
 
-/// Returns the tables of the page by their headings; the first one has none.
+/// Returns the tables of the page, each with its heading; the first table has none.
 fn tables() -> Vec<(String, String)> {
     let mut main = "| setting | default | may set it | meaning |\n|--|--|--|--|\n".to_owned();
     let mut tables = Vec::new();
@@ -82,7 +83,7 @@ fn tables() -> Vec<(String, String)> {
     tables
 }
 
-/// Replaces the first table after a heading.
+/// Replaces the first table after a heading of the page.
 fn with_table(page: &str, heading: &str, table: &str) -> Option<String> {
     let (before, section) = page.split_at(page.find(heading)?);
     let start = before.len() + section.find("\n| ")? + 1;

@@ -1,5 +1,5 @@
-//! Conventions of command-line tools that concern all commands: cancelling, streams and exit codes, settings that are not
-//! in effect, dates, one form of a memory in JSON, and the width of the terminal.
+//! Conventions of command-line tools that concern all commands: cancelling, streams and exit codes, settings that are
+//! not in effect, dates, the form of a memory in JSON, and the width of the terminal.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -22,7 +22,7 @@ fn bakery() -> (Machine, String) {
     (machine, id)
 }
 
-/// Sequences of a terminal that hide and show the cursor.
+/// Escape sequences that hide and show the cursor.
 const HIDDEN: &str = "\u{1b}[?25l";
 const SHOWN: &str = "\u{1b}[?25h";
 
@@ -190,7 +190,7 @@ fn quiet_commands_print_no_progress_and_no_sums() {
     assert_eq!(all.code, problems.code);
 }
 
-/// Runs a command with its output on a full disk; returns the exit code and the error.
+/// Runs a command whose output is on a full disk; returns the exit code and the error.
 fn on_full_disk(machine: &Machine, args: &[&str]) -> (Option<i32>, String) {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let child = machine.command(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
@@ -238,7 +238,7 @@ fn colours_of_help_and_errors_are_as_they_are_asked_for() {
     }
 }
 
-/// Fields that each memory in JSON has.
+/// Fields that every memory in JSON output has.
 const FIELDS: [&str; 6] = ["id", "short", "kind", "title", "body", "created"];
 
 #[test]
@@ -306,7 +306,7 @@ fn every_command_with_a_date_accepts_the_same_forms() {
         &["purge", "--dry-run", "--before"],
     ];
     for args in commands {
-        // A deletion ends at the beginning of a day.
+        // The time for a deletion must be whole days, so times of day are omitted.
         let is_deletion = args[0] == "purge";
         for form in forms.into_iter().filter(|form| !is_deletion || !TIMES_OF_DAY.contains(form)) {
             let said = machine.run(&[args, &[form]].concat());
@@ -319,7 +319,7 @@ fn every_command_with_a_date_accepts_the_same_forms() {
             said.whole()
         );
     }
-    // They mean the same as a filter in the text.
+    // The options mean the same as filters in the query.
     assert_eq!(
         machine.json(&["search", "bread", "--since", "3d", "--json"])["hits"][0]["short"],
         machine.json(&["search", "bread since:3d", "--json"])["hits"][0]["short"],
@@ -351,7 +351,7 @@ fn a_purge_requires_whole_days_with_a_beginning_and_an_end() {
         );
     }
     machine.ok(&["show", "11111111:1"]);
-    // The question contains the moment.
+    // The question contains the exact moment.
     let told = machine.with("TZ", "<+12>-12").ok(&["purge", "--before", "2026-06-02", "--dry-run"]);
     assert!(told.contains("archived before 2026-06-02 00:00 +12:00"), "{told}");
 }
@@ -374,7 +374,7 @@ fn dates_of_options_are_days_of_the_time_zone() {
         (["--until", "yesterday"], east, "2026-10-02T12:00:00Z", true),
         (["--until", "2026-10-01"], west, "2026-10-02T12:00:00Z", true),
         (["--until", "2026-10-01"], utc, "2026-10-02T12:00:00Z", false),
-        // Points in time are independent of the zone.
+        // Points in time do not depend on the time zone.
         (["--since", "2h"], east, "2026-10-02T11:00:00Z", true),
         (["--since", "1h"], east, "2026-10-02T11:00:00Z", false),
         (["--since", "2026-10-02T09:00:00Z"], west, "2026-10-02T12:00:00Z", true),
@@ -497,7 +497,7 @@ fn a_shell_completes_sessions_tags_and_values() {
     assert!(complete(&["config", "set", "redact.private.email", ""]).contains("mask"));
 }
 
-/// Returns what bash offers after the words of a command line.
+/// Returns the completions that bash offers after the words of a command line.
 fn offered_by_bash(machine: &Machine, words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let (line, at) = (quoted.join(" "), words.len() - 1);
@@ -536,7 +536,7 @@ fn a_shell_gets_no_tag_that_it_would_interpret() {
         &"z".repeat(4000),
     ];
     let tags: String = tags.iter().map(|tag| format!("  - \"{tag}\"\n")).collect();
-    // The help text of an id is the title.
+    // The title of the memory is the help text of its id.
     let text = text.replace("  - baking\n", &tags).replace("Bread is", "Bread \u{1b}]0;x\u{7} is");
     std::fs::write(file, text).unwrap();
     assert!(machine.ok(&["list"]).contains("Bread"), "the file is valid");
@@ -577,7 +577,7 @@ fn many_problems_of_settings_are_a_few_lines() {
         "{}",
         said.stderr
     );
-    // The grave ones of the user's own file are never left out.
+    // Grave warnings about the user's own file are always printed.
     machine.write(CONFIG, &format!("{many}review = 7\npulled = 1\nignore_paths = 2\nnames = 3\n"));
     let said = machine.run(&["list"]);
     let count = |label: &str| said.stderr.lines().filter(|line| line.starts_with(label)).count();
@@ -636,7 +636,7 @@ fn nothing_is_wider_than_a_narrow_terminal() {
     ] {
         let shown = strip(&machine.on_screen(&[args, &["--no-pager"]].concat(), 40));
         for line in shown.lines() {
-            // A single word, with its label, may be longer.
+            // A line may be longer if it is a single word, with its label.
             let is_word = line.split_whitespace().count() <= 2;
             assert!(width(line.trim_end()) <= 40 || is_word, "{args:?}: {line:?}\n{shown}");
         }

@@ -1,4 +1,4 @@
-//! Numbers of memories: every view prints the same numbers.
+//! Tests that every view prints the same numbers of memories.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::common::{Machine, strip};
 
 const SESSION: &str = "33333333-3333-4333-8333-333333333333";
 
-/// Numbers of the project below, which contains memories in each state.
+/// Numbers of active memories in the project below, which contains memories in each state.
 const IN_REPOSITORY: u64 = 3;
 const USERS: u64 = 2;
 const REPLACED: u64 = 1;
@@ -18,7 +18,7 @@ fn add(machine: &Machine, args: &[&str]) -> String {
     added["short"].as_str().unwrap().to_owned()
 }
 
-/// Returns a project with active, pending, replaced, expired and archived memories, and some of the user's.
+/// Returns a project with active, pending, replaced, expired and archived memories, and with memories of the user.
 fn project() -> Machine {
     let machine = Machine::new();
     machine.write("home/.config/throughline/config.toml", "review = true\n");
@@ -45,7 +45,7 @@ fn number(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or_else(|| panic!("{key}: {value:#}"))
 }
 
-/// Returns the first number of the line with this beginning.
+/// Returns the first number in the line that begins with `start`.
 fn first_number(text: &str, start: &str) -> u64 {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(start));
     let line = line.unwrap_or_else(|| panic!("{start}: {text}"));
@@ -167,7 +167,7 @@ fn memories_of_another_working_tree_are_counted_separately() {
         "---\nid: 01JZX3P4Q5R6S7T8V9WABCDEF7\nkind: fact\ncreated: 2026-09-01\n---\n\n# Tea is green here\n",
     );
     assert_eq!(counted(&machine), (2, 0));
-    // The main one does not contain memories that exist only there.
+    // The main working tree does not contain memories that exist only in the linked one.
     let here = machine.json(&["status", "--json"]);
     assert_eq!((number(&here, "memories"), number(&here, "elsewhere_in_project")), (1, 1));
     assert!(machine.ok(&["status"]).contains("Besides     1 in other working trees"));

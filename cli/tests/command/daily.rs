@@ -1,4 +1,4 @@
-//! Views for daily use: the overview, and views of learning, injections and costs.
+//! Views for daily use: the overview, and views of learned memories, injections and costs.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub fn learned() -> Machine {
     machine
 }
 
-/// Replaces each id in a text by a word.
+/// Replaces each memory id in a text by a word.
 fn without_ids(machine: &Machine, text: &str) -> String {
     let all = machine.json(&["list", "--all", "--json"]);
     let ids = all.as_array().unwrap().iter().map(|one| one["short"].as_str().unwrap());
@@ -47,7 +47,7 @@ fn the_overview_is_the_short_form_of_status() {
     let whole = machine.json(&["status", "--json"]);
     assert_eq!(machine.json(&["--json"]), whole);
     assert_eq!(whole["latest"][0]["title"], "Berths are numbered from the north pier");
-    // The full form has each line of the short one.
+    // The full status contains each line of the overview.
     let full = machine.ok(&["status"]);
     assert!(said.lines().all(|line| full.contains(line)), "{full}");
     assert!(full.contains("\nArchive     1 session, "), "{full}");
@@ -87,7 +87,7 @@ fn the_overview_fits_a_small_terminal_however_much_there_is() {
     machine.write("home/work/.throughline/memories/broken.md", "---\nid: [\n---\n");
     let shown = strip(&machine.on_screen(&[], 80));
     let lines: Vec<&str> = shown.lines().collect();
-    // The prompt of the shell takes one line too.
+    // One line of the screen is left for the prompt of the shell.
     assert!(lines.len() < 24, "{shown}");
     assert_eq!(lines.iter().find(|line| line.chars().count() > 80), None, "{shown}");
 }
@@ -106,7 +106,7 @@ fn outside_of_a_project_three_lines_say_what_to_do() {
     assert_eq!(said.code, 4);
     let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(told["set_up"], false);
-    // If the repository contains a memory folder, it has to be reviewed first.
+    // If the repository already contains a memory folder, the folder has to be reviewed first.
     machine.write("home/work/.throughline/memories/a.md", "");
     assert!(machine.run(&[]).stdout.contains("`throughline trust`"));
     let said = machine.run(&["--json", "status"]);
@@ -131,7 +131,7 @@ fn given() -> (Machine, [serde_json::Value; 3]) {
     given(0, "SessionStart", 900, &[]);
     given(1, "UserPromptSubmit", 1100, &[0, 1, 2]);
     given(3, "UserPromptSubmit", 2100, &[0]);
-    // After the edit there is no access to the file.
+    // After this injection, the session does not access the file.
     given(5, "PostToolUseFailure", 700, &[0]);
     (machine, ids)
 }
@@ -196,7 +196,7 @@ fn the_timeline_lists_added_replaced_and_forgotten_memories() {
     assert_eq!(machine.run_with(&["forget", gone.as_str().unwrap()], &later).code, 0);
     let text = without_ids(&machine, &machine.ok(&["timeline"]));
     let text = text.replace(gone.as_str().unwrap(), "[id]");
-    // Both wishes are in one record, and their ids differ between projects.
+    // Both wishes are in one record. Their ids differ between projects.
     let mut lines: Vec<&str> = text.lines().collect();
     let first = lines.len() - 2;
     lines[first..].sort_unstable();
@@ -220,7 +220,7 @@ fn the_timeline_lists_added_replaced_and_forgotten_memories() {
     assert_eq!(days[0]["forgotten"][0]["reason"], "forgotten");
     let by = days[1]["replaced"][0]["superseded_by"].as_str().unwrap();
     assert!(by.ends_with(new.as_str().unwrap()), "{days:#}");
-    // Days are in the user's zone.
+    // Days begin at midnight in the user's time zone.
     let west = machine.run_with(&["timeline"], &[("TZ", "<-11>11")]).stdout;
     assert!(west.contains("2026-09-30  1 session"), "{west}");
 }
@@ -300,7 +300,7 @@ fn fixes_lists_errors_and_their_cure() {
         all.as_array().unwrap().iter().any(|one| one["call"] == "`cargo test --quiet`"),
         "{all:#}"
     );
-    // A few words of the error find the fix in tool calls.
+    // A few words of an error message find the fix from tool calls.
     let said = machine.ok(&["fixes", "mismatched types"]);
     assert!(said.contains("`cargo test --quiet` failed") && said.contains("price.rs"), "{said}");
     let said = machine.run(&["fixes", "zeppelin"]);
@@ -376,13 +376,13 @@ fn the_status_line_never_fails_and_waits_for_nobody() {
     }
     let homeless = machine.command(&["statusline"]).env_remove("HOME").output().unwrap();
     assert!(homeless.status.success() && homeless.stderr.is_empty(), "{homeless:?}");
-    // Its stdin is never closed.
+    // The stdin of this command is never closed.
     let mut child =
         machine.command(&["statusline"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
     let held = child.stdin.take();
     assert!(child.wait().unwrap().success());
     drop(held);
-    // Invalid receipts.
+    // Receipts with invalid values.
     let machine = learned();
     machine.receipt(&json!({ "at": "2026-10-02T09:00:00Z", "session": SESSION, "tokens": -7 }));
     let payload = json!({ "session_id": SESSION, "cwd": machine.work() }).to_string();

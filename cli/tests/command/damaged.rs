@@ -1,4 +1,5 @@
-//! Private files that are damaged, truncated or missing: this is reported, and a sync rebuilds them if possible.
+//! Private files that are damaged, truncated or missing: the damage is reported, and a sync rebuilds the files if
+//! possible.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ fn learned() -> Machine {
     machine
 }
 
-/// Returns the files of a kind in one of the project's indexes.
+/// Returns the files of one of the project's indexes whose names begin with `begin`.
 fn files(machine: &Machine, index: &str, begin: &str) -> Vec<PathBuf> {
     let trees = machine.path("home/.local/state/throughline/trees");
     let tree = fs::read_dir(trees).unwrap().next().unwrap().unwrap().path();
@@ -31,7 +32,7 @@ fn files(machine: &Machine, index: &str, begin: &str) -> Vec<PathBuf> {
 #[test]
 fn a_search_in_a_damaged_index_reports_it_and_a_sync_rebuilds_the_index() {
     let machine = learned();
-    // Thinking is indexed on request.
+    // Thinking is only indexed on request.
     machine.ok(&["search", "--thinking", "guess"]);
     for (index, search, words) in
         [("index", "--turns", "rounding"), ("thinking", "--thinking", "guess")]
@@ -114,7 +115,7 @@ fn a_pack_of_sessions_that_cannot_be_read_is_named_and_keeps_nothing_from_being_
 
     fs::remove_dir(&path).unwrap();
     let index_len = u32::from_le_bytes(*bytes.last_chunk().unwrap()) as usize;
-    // Damages the start of its index, so that it is unknown whether more texts followed the last one.
+    // The start of the file's own index is damaged, so that it is unknown whether more texts followed the last one.
     let mut damaged = bytes.clone();
     damaged[bytes.len() - 20 - index_len] ^= 1;
     fs::write(&path, damaged).unwrap();

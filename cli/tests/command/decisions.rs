@@ -1,4 +1,4 @@
-//! Undoing decisions about memories: in a run of `throughline review`, and afterwards with `--hold`.
+//! Undoing decisions about memories: in a run of `throughline review`, and later with `--hold`.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn a_review_undoes_its_decisions_one_after_the_other() {
     assert!(count > 1);
     let mut answers = Vec::new();
     (0..count).for_each(|_| answers.extend([(KEYS, "a"), (ASKED, "y")]));
-    // At the end, and then at the question to which it returned.
+    // The first undo is typed at the end, and the others at the question to which the previous undo returned.
     answers.push((END, "u"));
     (1..count).for_each(|_| answers.push((KEYS, "u")));
     answers.extend([(KEYS, "u"), ("Nothing is left to undo.", ""), (KEYS, "q")]);
@@ -74,7 +74,7 @@ fn a_review_goes_back_to_what_was_decided_and_keys_that_move_decide_nothing() {
         let keys = format!("{}q", keys.repeat(9));
         machine.at_terminal(&["review"], &[(KEYS, &keys)]);
         assert_eq!(memory_files(&machine), before, "{keys:?}");
-        // The answer to the second question is not one of the movement keys.
+        // The second question must not be answered by a movement key.
         let asked = format!("a{keys}");
         machine.at_terminal(&["review"], &[(KEYS, &asked)]);
         assert_eq!(memory_files(&machine), before, "{asked:?}");
@@ -142,7 +142,7 @@ fn an_accepted_memory_is_put_back_to_held_and_stays_held() {
         assert_eq!((&held["status"], &held["held_for"]), (&"held".into(), &"review".into()));
         assert_eq!(text(&machine), body);
         assert_eq!(machine.ok(&["list", "--forgotten", "--json"]).trim(), "[]");
-        // After another sync, or one of all transcripts, it is still pending.
+        // The memory is still pending after another sync, and after a sync of all transcripts.
         machine.ok(&["sync", "--rebuild"]);
     }
     let said = machine.run(&["review", "--hold", &short]);
@@ -208,7 +208,7 @@ fn only_what_is_in_the_repository_can_be_put_back() {
     let own = machine.json(&["add", "Tea is green here", "--user", "--json"]);
     let said = machine.run(&["review", "--hold", own["short"].as_str().unwrap()]);
     assert!(said.code == 1 && said.stderr.contains("is your own"), "{}", said.whole());
-    // The memory that it had replaced is injected again, until it is accepted once more.
+    // The memory that the new one had replaced is injected again, until the new one is accepted again.
     let old = machine.json(&["add", "Bread is baked in the oven", "--json"]);
     let short = |of: &Value| of["short"].as_str().unwrap().to_owned();
     machine.ok(&["add", "Bread is baked on a stone", "--supersedes", &short(&old)]);
@@ -219,7 +219,7 @@ fn only_what_is_in_the_repository_can_be_put_back() {
     assert_eq!(superseded().get("superseded_by"), None);
     machine.ok(&["review", "--accept", &newer]);
     assert_eq!(superseded()["superseded_by"], newer.as_str());
-    // With a mistyped id no memory becomes pending.
+    // If one id is mistyped, no memory becomes pending.
     let before = memory_files(&machine);
     let said = machine.run(&["review", "--hold", &newer, "--hold", "zzzzzz"]);
     assert_ne!(said.code, 0, "{}", said.whole());

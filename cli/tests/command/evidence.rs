@@ -1,4 +1,5 @@
-//! Passages, titles, fixes and commands of sessions in `why`, `show`, `search`, `resume`, `fixes` and `timeline`.
+//! Passages, titles, fixes and commands of sessions in the output of `why`, `show`, `search`, `resume`, `fixes` and
+//! `timeline`.
 
 use serde_json::{Value, json};
 
@@ -154,7 +155,7 @@ fn a_search_for_fixes_has_the_cures_of_sessions() {
         let found = hits(&machine, search);
         assert_eq!(found.len(), 1, "{search:?}: {found:#?}");
         assert_eq!((&found[0]["kind"], &found[0]["session"]), (&json!("fix"), &json!(ONE)));
-        // The text is the same as in `fixes`.
+        // The text equals that of `fixes`.
         for line in found[0]["text"].as_str().unwrap().lines() {
             assert!(listed.contains(line.trim_end_matches('.')), "{line}: {listed}");
         }
@@ -165,7 +166,7 @@ fn a_search_for_fixes_has_the_cures_of_sessions() {
             .all(|hit| hit["kind"] != "fix")
     );
     machine.finds_nothing(&["search", "kind:decision locked"]);
-    // Words of different errors: errors with most of them are found.
+    // The words are from different errors: the errors that contain most of them are found.
     assert!(machine.ok(&["fixes", "locked", "refused"]).contains("database is locked"));
 }
 
@@ -267,7 +268,7 @@ fn the_timeline_of_a_speaker_has_what_its_sessions_taught_and_no_subagents() {
     assert!(!by_program.contains("learned") && !by_program.contains("11111111"), "{by_program}");
     let by_agent = machine.run(&["timeline", "--by", "agent"]);
     assert_eq!((by_agent.code, &*by_agent.stdout), (1, ""), "no session of an agent");
-    // A subagent is part of its session.
+    // A subagent is shown as part of its session.
     let all = machine.json(&["timeline", "--json"]);
     let sessions =
         all.as_array().unwrap().iter().flat_map(|day| day["sessions"].as_array().unwrap());

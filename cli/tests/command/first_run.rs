@@ -21,15 +21,15 @@ fn with_transcript() -> Machine {
     machine
 }
 
-/// Question of `init`.
+/// The question of `init`.
 const QUESTION: &str = "Who reads your sessions?";
 
-/// Like [`with_transcript`], with a Claude Code that could read sessions.
+/// Like [`with_transcript`], with a Claude Code that can read sessions.
 fn with_client() -> Machine {
     with_client_of("2.1.332 (Claude Code)")
 }
 
-/// Like [`with_client`], with a Claude Code of this version.
+/// Like [`with_client`], with the given version of Claude Code.
 fn with_client_of(version: &str) -> Machine {
     let machine = with_transcript();
     let script = format!("#!/bin/sh\n[ \"$1\" = --version ] || exit 1\necho '{version}'\n");
@@ -38,7 +38,7 @@ fn with_client_of(version: &str) -> Machine {
     machine
 }
 
-/// Starts an Ollama on this machine with these models; returns its address.
+/// Starts a server that answers like an Ollama with these models; returns its address.
 fn ollama(models: &[&str]) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -67,7 +67,7 @@ fn executable(path: &Path) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Returns all files of the user, and which of our folders exist.
+/// Returns all files of the user, and which of Throughline's folders exist.
 fn everything(machine: &Machine) -> (Vec<(PathBuf, Vec<u8>)>, Vec<bool>) {
     let ours = [
         "home/.local/share/throughline",
@@ -148,7 +148,7 @@ fn one_question_is_asked_before_anything_is_written() {
         "{shown}"
     );
     assert!(machine.read(SETTINGS).contains("throughline-stop"));
-    // Without alternatives there is no question.
+    // There is no question if there is only one reader.
     let again = strip(&machine.at_terminal(&["init", "--llm", "rules"], &[]));
     assert!(!again.contains('?') && again.contains("is set up"), "{again}");
     let machine = with_transcript();
@@ -164,7 +164,7 @@ fn plan_and_question_fit_one_screen() {
     let shown = machine.at_terminal_of(80, &["init"], &[(QUESTION, ""), ("Nobody", ENTER)]);
     let (plan, _) = shown.split_once(QUESTION).unwrap();
     let plan = strip(plan);
-    // The question and three readers follow.
+    // The question and three readers are printed below the plan.
     assert!(plan.lines().count() + 4 <= 24, "{plan}");
     assert!(plan.lines().all(|line| line.chars().count() <= 80), "{plan}");
     for told in [
@@ -204,7 +204,7 @@ fn who_reads_sessions_is_a_question_with_a_flag() {
     let flags = ["init", "--private", "--settings", "user", "--no-sync"];
     let ollama = ollama(&["qwen3:8b", "other"]);
     for (keys, told, model) in [
-        // Enter alone chooses a model on this machine, without cost.
+        // Enter without a choice selects a model on this machine, which costs nothing.
         (ENTER.to_owned(), "qwen3:8b by Ollama", Some("qwen3:8b")),
         (format!("\x1b[B{ENTER}"), "Claude Code (haiku)", Some("haiku")),
         (format!("{UP}{ENTER}"), "nobody", None),
@@ -215,7 +215,7 @@ fn who_reads_sessions_is_a_question_with_a_flag() {
         let config = machine.ok(&["config"]);
         assert_eq!(model.is_some_and(|model| config.contains(model)), model.is_some(), "{config}");
     }
-    // Without a model on this machine, Enter alone chooses no reader.
+    // If there is no model on this machine, Enter without a choice selects no reader.
     let machine = with_client();
     let shown = machine.at_terminal(&flags, &[(QUESTION, ""), ("Nobody", ENTER)]);
     assert!(shown.contains("read by     nobody"), "{shown}");
@@ -273,7 +273,7 @@ fn the_storage_of_memories_is_reported_and_has_flags() {
         machine.at_terminal(&["init", "--llm", "rules", flag], &[]);
         let status = machine.json(&["status", "--json"]);
         assert_eq!(status["mode"], mode, "{flag}");
-        // Wishes are pending for every storage of memories.
+        // Wishes are pending, whatever the storage mode of memories.
         assert!(status["waiting_for_review"].as_u64().unwrap() > 0, "{flag}");
     }
     let machine = with_transcript();
@@ -293,7 +293,7 @@ fn whom_the_hooks_are_for_has_a_flag() {
         let machine = Machine::new();
         machine.at_terminal(&[&fixed[..], flags].concat(), &[]);
         assert!(machine.read(below).contains("throughline-stop"), "{flags:?}");
-        // A second setup does not move them.
+        // A second setup does not move the registrations.
         machine.ok(&["init", "--yes", "--no-sync"]);
         assert!(!machine.run(&["doctor"]).stdout.contains("each hook runs twice"), "{flags:?}");
     }
@@ -310,7 +310,7 @@ fn the_backfill_shows_titles_of_what_was_learned() {
         let shown = machine.ok(&["show", one["short"].as_str().unwrap()]);
         assert!(shown.contains(one["title"].as_str().unwrap()), "{shown}");
     }
-    // There are no embedding models here, so that no work is left.
+    // The test has no embedding models, so no work continues in the background.
     assert_eq!(done["goes_on"], false, "{done:#}");
 }
 
@@ -331,7 +331,7 @@ fn embedding_is_left_to_the_background() {
     assert_eq!(done["learned"]["embedded"], 0, "{done:#}");
     assert_eq!(done["learned"]["embedding_waits"], true, "{done:#}");
     assert_eq!(done["goes_on"], true, "{done:#}");
-    // They are found by words at once.
+    // The new memories can be found by words immediately.
     assert!(machine.ok(&["search", "floats money"]).to_lowercase().contains("floats"));
     while !started.exists() {
         std::thread::sleep(std::time::Duration::from_millis(10));
@@ -353,7 +353,7 @@ fn the_last_lines_fit_the_screen_and_say_how_memories_live_together() {
     assert!(!again.contains("auto memory") && again.contains("Next: "), "{again}");
 }
 
-/// Installs the plugin in Claude Code's files, in the format of 2.1.330.
+/// Installs the plugin in Claude Code's files, in the format of Claude Code 2.1.330.
 fn install_plugin(machine: &Machine, settings: &str, is_on: bool, list: &Value) {
     let name = "throughline@throughline";
     machine.write(settings, &format!("{}\n", json!({"enabledPlugins": {name: is_on}})));
@@ -401,16 +401,16 @@ fn with_the_plugin_nothing_is_registered_and_nothing_is_missing() {
         (&shown["plugin"], &shown["hooks"]),
         (&json!("throughline@throughline"), &json!(null))
     );
-    // Rules name the plugin's tools, and its skill is installed.
+    // With the plugin, rules name the plugin's tools, and the skill is that of the plugin.
     let said = machine.ok(&["init", "--yes", "--with", "skill,rules"]);
     assert!(said.contains("skill       by the plugin"), "{said}");
     assert!(machine.read(SETTINGS).contains("mcp__plugin_throughline_throughline__recall"));
-    // It is turned off with the rest; the client keeps the installation.
+    // `uninstall` turns the plugin off; the client keeps the installation.
     machine.ok(&["uninstall"]);
     assert_eq!(machine.read(SETTINGS), "{}\n");
     install_plugin(&machine, SETTINGS, true, &for_user(&machine));
     assert_eq!(files(&machine.path("home")), before);
-    // An option for the settings takes precedence over the plugin.
+    // An option for the settings file takes precedence over the plugin.
     machine.ok(&["init", "--yes", "--settings", "user"]);
     let doctor = machine.run(&["doctor"]);
     assert!(doctor.stdout.contains("the plugin gives way to them"), "{}", doctor.whole());
@@ -429,7 +429,7 @@ fn a_plugin_that_is_off_or_not_installed_brings_nothing() {
     assert!(doctor.contains("bad   hooks        not registered"), "{doctor}");
     assert!(machine.ok(&["status"]).contains("The hooks are not registered"));
 
-    // It is on, but the files belong to another project, or are missing.
+    // The plugin is on, but its installation belongs to another project, or its files are missing.
     let elsewhere = json!([{"scope": "project", "projectPath": "/elsewhere", "installPath": machine.path("home")}]);
     let gone = json!([{"scope": "user", "installPath": "/gone"}]);
     std::fs::remove_file(machine.path(local)).unwrap();
@@ -442,7 +442,7 @@ fn a_plugin_that_is_off_or_not_installed_brings_nothing() {
     let here = json!([{"scope": "local", "projectPath": machine.work(), "installPath": machine.path("home")}]);
     install_plugin(&machine, local, true, &here);
     assert!(machine.run(&["doctor"]).stdout.contains("ok    hooks        by the plugin"));
-    // Its launcher finds no program.
+    // The plugin's launcher does not find one of the programs.
     std::fs::remove_file(machine.path("home/.local/bin/throughline-stop")).unwrap();
     let doctor = machine.run(&["doctor"]).stdout;
     assert!(doctor.contains("is silent: it does not find throughline-stop"), "{doctor}");

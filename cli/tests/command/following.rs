@@ -1,4 +1,4 @@
-//! `throughline log --follow`: injections as they happen.
+//! `throughline log --follow` prints injections as they happen.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
@@ -62,11 +62,11 @@ fn each_injection_is_a_line_as_it_happens_until_it_is_interrupted() {
     assert_eq!(line(&mut lines), "09:01:00         prompt   second    40 tokens  Ports are even\n");
     give(&machine, "2026-10-02T09:02:03Z", "third");
     assert_eq!(line(&mut lines), "09:02:03         prompt   third    40 tokens  Ports are even\n");
-    // The next day has a separate file.
+    // The receipts of the next day are in a separate file.
     give(&machine, "2026-10-03T00:00:01Z", "fourth");
     assert!(line(&mut lines).starts_with("00:00:01 "));
     let pid = i32::try_from(child.id()).unwrap();
-    // SAFETY: the process is our child, and has not been waited for.
+    // SAFETY: the process is a child of this one, and no call has waited for it yet.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
     assert_eq!(end(child).signal(), Some(libc::SIGINT));
 }

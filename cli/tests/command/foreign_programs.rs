@@ -1,11 +1,12 @@
-//! An untrusted folder may contain programs with the names that our programs search for.
+//! Programs in an untrusted folder are never run, even if their names are those of programs that Throughline searches
+//! for.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::common::Machine;
 
-/// Programs started by commands, and those in the first line of scripts.
+/// Names of programs that commands start, and of interpreters in the first line of scripts.
 const NAMES: [&str; 9] = [
     "git",
     "claude",
@@ -18,7 +19,7 @@ const NAMES: [&str; 9] = [
     "throughline-processor",
 ];
 
-/// Returns a machine whose project contains programs that leave a trace.
+/// Returns a machine whose project contains programs that leave a trace when they are run.
 fn hostile() -> Machine {
     let machine = Machine::new();
     for folder in ["home/work", "home/work/bin"] {
@@ -66,7 +67,7 @@ fn programs_of_a_project_are_not_started() {
 #[test]
 fn a_program_of_the_user_finds_no_other_in_a_project() {
     let machine = hostile();
-    // In the form in which npm installs the client.
+    // npm installs the client in this form.
     machine.program("claude", "#!/usr/bin/env node\n");
     let path = format!(".:{}:/usr/bin:/bin", machine.path("bin").display());
     machine.run_with(&["init", "--yes"], &[("PATH", &path)]);

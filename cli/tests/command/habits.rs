@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::common::{Machine, strip};
 use crate::daily::learned;
 
-/// Size of a screen: half the height of a present one, at the common width.
+/// Number of lines of a screen: half the height of a current one. Its width is the usual number of columns.
 const SCREEN_LINES: usize = 50;
 /// Maximum lines of the help that lists all commands, one on each line.
 const OVERVIEW_LINES: usize = 70;
@@ -25,10 +25,10 @@ const NESTED: [&str; 11] = [
     "config llm openai",
     "config llm claude",
 ];
-/// Commands run by programs.
+/// Commands that other programs run.
 const HIDDEN: [&str; 2] = ["man", "merge-driver"];
 
-/// Returns all commands listed by `--help`.
+/// Returns all commands that `--help` lists.
 pub fn commands(machine: &Machine) -> Vec<String> {
     let help = machine.ok(&["--help"]);
     let (_, listed) = help.split_once("Find:\n").unwrap();
@@ -66,7 +66,7 @@ fn each_short_help_is_one_screen_and_the_full_one_has_every_option() {
     assert!(!machine.ok(&["init", "-h"]).contains(rare));
 }
 
-/// Runs an example as in a shell; returns its exit code and output.
+/// Runs an example as a shell does; returns its exit code and output.
 fn example(machine: &Machine, line: &str) -> (i32, String) {
     let mut command = machine.command(&[]);
     let path = format!("{}:/usr/bin:/bin", machine.path("bin").display());
@@ -82,7 +82,7 @@ fn example(machine: &Machine, line: &str) -> (i32, String) {
     (output.status.code().unwrap(), said)
 }
 
-/// Commands whose examples change the state needed by other examples.
+/// Commands whose examples change state that other examples need.
 const CHANGING: [&str; 9] =
     ["forget", "restore", "uninstall", "purge", "off", "init", "link", "trust", "edit"];
 
@@ -110,12 +110,12 @@ fn examples_run(name: &str, (machine, id): &(Machine, String)) {
         if name == "restore" {
             machine.ok(&["forget", id]);
         }
-        // The command never ends by itself.
+        // The command does not end by itself.
         let watches = if name == "watch" { "timeout 1 " } else { "" };
         let line = format!("{watches}{}", line.replace("96tfds", id));
         let (code, said) = example(machine, &line);
         let expected: &[i32] = match name {
-            // No Ollama is running, and the client is a script.
+            // No Ollama is running, and the client is only a script.
             "config llm ollama" | "config llm openai" | "config llm claude" => &[0, 1],
             "watch" => &[124],
             // These may find nothing here.
@@ -129,7 +129,7 @@ fn examples_run(name: &str, (machine, id): &(Machine, String)) {
     }
 }
 
-/// Runs the examples of every second command that changes nothing needed by others.
+/// Runs the examples of every second command, beginning with the command at index `from`.
 fn every_second_example_runs(from: usize) {
     let stand = stand();
     let commands = commands(&stand.0);
@@ -180,7 +180,7 @@ fn there_is_a_manual_page_for_each_command_with_sections_that_programs_know() {
             let (_, after) = page.split_once(&format!(".SH {name}\n")).unwrap_or_default();
             after.split("\n.SH ").next().unwrap_or_default().trim_end().to_owned()
         };
-        // `apropos` reads one line.
+        // `apropos` reads only one line of this section.
         let brief = section("NAME");
         assert_eq!(brief.lines().count(), 1, "{name}: {brief}");
         assert!(!section("SYNOPSIS").is_empty() && !page.contains(".SH EXTRA"), "{page}");
@@ -261,7 +261,7 @@ fn long_output_goes_to_the_pager_of_the_user() {
     for number in 0..30 {
         machine.ok(&["add", &format!("Oven number {number} is hot"), "--both"]);
     }
-    // Each line is marked if it was paged.
+    // The pager marks each line that it shows.
     let machine = machine.with("PAGER", "sed 's/^/PAGED /'");
     let paged = |args: &[&str]| strip(&machine.on_screen(args, 80)).contains("PAGED ");
     assert!(paged(&["list"]));
@@ -359,10 +359,10 @@ fn the_schema_contains_every_setting_and_no_value_of_the_user() {
     assert_ne!(properties["start_tokens"]["default"], 777);
 }
 
-/// Way of running a command for a habit.
+/// How the command of a habit is run.
 #[derive(Clone, Copy)]
 enum Way {
-    /// With its output in a pipe.
+    /// With a pipe as its output.
     Piped,
     /// At a terminal with this number of columns.
     Screen(u16),
@@ -372,22 +372,22 @@ enum Way {
     With(&'static [(&'static str, &'static str)]),
     /// With a closed output.
     Unread,
-    /// After another command; the machine is restored.
+    /// After another command; the machine is restored afterwards.
     After(&'static [&'static str]),
-    /// With an unread session; the machine is restored.
+    /// With a session that was not read yet; the machine is restored afterwards.
     Fresh,
-    /// Not run: it does not exist yet.
+    /// Not run, because the habit is not supported yet.
     Pending,
 }
 
-/// A habit, with a command that shows it.
+/// A habit, and a command that demonstrates it.
 struct Habit {
     name: &'static str,
     way: Way,
-    /// `ID` is replaced by a memory's id.
+    /// Arguments; `ID` is replaced by the id of a memory.
     args: &'static [&'static str],
     code: i32,
-    /// A part of its output.
+    /// A text that the output must contain.
     part: &'static str,
 }
 
@@ -410,7 +410,7 @@ const fn pending(name: &'static str) -> Habit {
     habit(name, &[], 0, "").by(Way::Pending)
 }
 
-/// Forty habits of tools such as uv, zoxide, atuin, gh and ripgrep.
+/// Forty habits that tools such as uv, zoxide, atuin, gh and ripgrep have in common.
 const HABITS: [Habit; 40] = [
     habit("Clean uninstall", &["uninstall"], 0, "Taken out of ").by(Way::After(&["status"])),
     habit("Help everywhere", &["timeline", "--help"], 0, "Usage: throughline timeline"),
@@ -485,10 +485,10 @@ const BESIDES: [Habit; 7] = [
     habit("An order for pre-commit", &["check"], 0, "checked: all good."),
 ];
 
-/// Minimum number of habits that are present.
+/// Minimum number of habits that are supported.
 const HELD_MIN: usize = 38;
 
-/// Runs the command of a habit; returns its output as the error if exit code or output differ from the habit's.
+/// Runs the command of a habit. The error is its output, if the exit code or the output differ from the expected ones.
 fn hold(habit: &Habit, shared: &(Machine, String)) -> Result<(), String> {
     let (machine, id) = shared;
     let is_alone = matches!(habit.way, Way::After(_) | Way::Fresh);
@@ -516,7 +516,7 @@ fn hold(habit: &Habit, shared: &(Machine, String)) -> Result<(), String> {
             let shown = machine.on_screen(&args, columns);
             let plain = strip(&shown);
             let room = usize::from(columns);
-            // A single word, with its label, may be longer.
+            // A line may be longer if it is a single word, with its label.
             let mut lines = plain.lines().filter(|line| line.chars().count() > room);
             let long = lines.find(|line| line.split_whitespace().count() > 2);
             assert_eq!(long, None, "{}\n{plain}", habit.name);
@@ -661,7 +661,8 @@ fn an_id_is_abbreviated_to_its_end_or_its_beginning() {
     let memories = machine.json(&["list", "--json"]);
     let own = memories.as_array().unwrap().iter().find(|one| one["short"] == *short).unwrap();
     let id = own["id"].as_str().unwrap();
-    // Its last characters and its first ones, as far as they are unique, in either case.
+    // An id may be given by its last characters or by its first ones, as long as they are unique, in upper or lower
+    // case.
     for named in [&short, id, &id[..20], &id[..20].to_uppercase(), &short.to_uppercase()] {
         assert!(machine.ok(&["show", named]).contains("Bread is baked in the oven"), "{named}");
     }
@@ -702,7 +703,7 @@ fn a_shell_completes_ids_kinds_and_settings() {
     assert!(!complete(&[""]).contains("merge-driver"), "git runs it, not people");
     machine.ok(&["forget", &id]);
     assert!(complete(&["restore", ""]).contains(&id) && !complete(&["show", ""]).contains(&id));
-    // Without a setup there is nothing to complete.
+    // Outside a project there is nothing to complete.
     let nowhere = Machine::new();
     let said =
         nowhere.run_with(&["--", "throughline", "show", ""], &[("THROUGHLINE_COMPLETE", "fish")]);
@@ -750,7 +751,7 @@ fn a_command_of_the_previous_version_names_its_replacement() {
         assert!(
             machine.ok(&["--help"]).lines().all(|line| !line.starts_with(&format!("  {old} ")))
         );
-        // The replacement is a command line that is understood.
+        // The replacement is a valid command line.
         let new = new.split(' ').chain(["--help"]).collect::<Vec<_>>();
         assert_eq!(machine.run(&new).code, 0, "{new:?}");
     }

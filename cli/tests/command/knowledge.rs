@@ -11,7 +11,7 @@ fn ready() -> Machine {
     machine
 }
 
-/// Writes a memory file as a person does.
+/// Writes a memory file, as a person does with an editor.
 fn write(machine: &Machine, number: u8, created: &str, title: &str, front: &str) {
     let id = format!("01K9ZZZZZZZZZZZZZZZZZZZZ{number:02}");
     let text = format!(
@@ -148,7 +148,7 @@ fn a_file_of_a_person_gets_the_end_of_a_fact_by_a_decision_only() {
         "cart stored in: Valkey (since 2026-06-01) ends cart stored in: Redis (since 2026-03-01)";
     assert!(said.contains(told), "{said}");
     assert_eq!(machine.read(file), before);
-    // A person's other decision: both are true.
+    // The person can also decide that both facts are true.
     machine.keep();
     machine.ok(&["review", "--both", &short(2)]);
     assert_eq!(stored_in(&machine, &[]), ["Redis", "Valkey"]);
@@ -236,7 +236,7 @@ fn names_of_others_wait_like_their_memories() {
     assert_eq!(name(&machine), "Redis");
     machine.write(file, "\"Valkey\" = \"cart\"\n");
     assert_eq!(name(&machine), "Valkey", "another text waits again");
-    // A folder that nobody vouched for is not read at all.
+    // The memories of an untrusted folder are not read.
     machine.ok(&["trust", "--revoke"]);
     assert_eq!(machine.run(&["graph", "Valkey"]).code, 4);
 }

@@ -66,10 +66,10 @@ fn what_was_learned_is_listed_by_kind_and_best_first() {
     assert_eq!(ids(&machine).len(), all.len(), "a listing decides nothing");
 }
 
-/// Keys that choose the last replacement: any memory, by its id.
+/// Keys that choose the last item of the list: any other memory, by its id.
 const ANOTHER_ONE: &str = "\x1b[A\r";
 
-/// The last question after a run with decisions, and the key that leaves.
+/// The last question after a run with decisions, and the key that ends the run.
 const DONE: (&str, &str) = ("[Enter] done > ", "\r");
 
 #[test]
@@ -94,7 +94,7 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     let list = machine.ok(&["list", "--json"]);
     assert!(list.contains(&before[0]) && !list.contains(&before[1]), "{list}");
 
-    // A skipped memory is asked about again; a replaced one is not.
+    // A memory that was skipped is shown again; a memory that was replaced is not.
     let rest = &before[2..];
     let by = format!("{}\r", before[0]);
     let mut answers =
@@ -121,7 +121,7 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     machine.ok(&["init", "--yes", "--no-register"]);
     let before = ids(&machine);
     assert!(before.len() > 1, "{before:?}");
-    // Enter and movement keys publish nothing; memories kept private are not asked about again.
+    // Enter and movement keys publish nothing. Memories that were kept private are not shown again.
     machine.at_terminal(&["review"], &[("private so far", ""), ("stay [p]rivate", "\rkjkkanjjjq")]);
     assert_eq!(ids(&machine).len(), before.len());
     assert!(!machine.ok(&["list", "--json"]).contains("\"status\": \"active\""));
@@ -148,7 +148,7 @@ fn with_replacement() -> (Machine, String) {
     (machine, better["short"].as_str().unwrap().to_owned())
 }
 
-/// Replaces the first memory of `review` by another one, and types more answers.
+/// Replaces the first memory of `review` by another one, and types further answers.
 fn replace_first(machine: &Machine, by: &str, more: &[(&str, &str)]) {
     let by = format!("{by}\r");
     let replace = [("[q]uit > ", "s"), ("Replaced by", ANOTHER_ONE), ("Its id", by.as_str())];
@@ -226,7 +226,7 @@ fn a_preview_shows_the_handoff_and_answers_of_earlier_sessions_and_writes_nothin
     ] {
         assert!(said.contains(part), "{part}\n{said}");
     }
-    // A prompt without an answer in any session is not an example.
+    // A prompt that no session answers is not an example.
     transcript("Paint the lighthouse");
     let said = machine.ok(&["init", "--preview"]);
     assert!(said.contains("No prompt of this history is answered"), "{said}");
@@ -248,10 +248,10 @@ fn lines(numbers: std::ops::Range<u32>) -> String {
     numbers.map(|number| format!("let berth{number} = {number};\n")).collect()
 }
 
-/// Returns a machine with a memory whose file was rewritten since, and the end of its id.
+/// Returns a machine with a memory whose file was rewritten later, and the end of the memory's id.
 pub fn with_stale() -> (Machine, String) {
     let machine = Machine::new();
-    // Without git, which would be queried for ignored files.
+    // Without a repository, git is not queried for ignored files.
     std::fs::remove_dir(machine.path("home/work/.git")).unwrap();
     machine.write("home/work/src/berths.rs", &lines(0..40));
     machine.ok(&["init", "--yes", "--no-register"]);
@@ -279,7 +279,7 @@ fn a_memory_whose_file_was_rewritten_is_marked_and_proposed_until_it_is_confirme
     let later = [("THROUGHLINE_NOW", "2026-10-02T10:30:00Z")];
     let said = machine.run_with(&["review", "--keep", &id], &later).stdout;
     assert!(said.starts_with("Confirmed:"), "{said}");
-    // At once, and after the next sync.
+    // The result is the same immediately and after the next sync.
     for sync in [false, true] {
         if sync {
             machine.ok(&["add", "Ferries have the right of way"]);

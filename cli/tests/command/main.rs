@@ -1,4 +1,4 @@
-//! The command in a sealed environment, as used by people and scripts.
+//! Tests of the command in a sealed environment, as people and scripts use it.
 
 #![expect(
     clippy::disallowed_methods,

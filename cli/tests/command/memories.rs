@@ -1,5 +1,5 @@
-//! Commands for memories: `add`, `list`, `show`, `edit`, `forget`, `restore`, `search`, `pack`, `why`, `handoff`,
-//! `status`, `off`.
+//! Tests of commands for memories: `add`, `list`, `show`, `edit`, `forget`, `restore`, `search`, `pack`, `why`,
+//! `handoff`, `status`, `off`.
 
 use crate::common::{Machine, NOW};
 use serde_json::Value;
@@ -108,7 +108,7 @@ fn a_memory_is_added_shown_changed_put_aside_and_restored() {
     assert!(machine.ok(&["list"]).contains("Money is kept in cents"));
     assert_eq!(machine.remark(&["list", "--forgotten"]), "No memory was removed.\n");
 
-    // At a terminal a person is asked before a file is deleted.
+    // At a terminal, the program asks before it deletes a file.
     let (code, shown) =
         machine.declined_at_terminal(&["forget", "--delete", &id], &[("for good", "n")]);
     assert_ne!(code, Some(0), "{shown}");
@@ -161,7 +161,7 @@ fn what_was_put_aside_can_be_deleted_and_what_was_written_does_not_come_back() {
     assert_eq!(twice.code, 1);
     let said = format!("{id} is already archived");
     assert!(twice.stderr.contains(&said) && twice.stderr.contains("--delete"), "{}", twice.whole());
-    // With a mistyped id the others are kept.
+    // If one id is mistyped, the other memories are kept.
     assert_eq!(machine.run(&["forget", "--delete", &id, "zzzzzz"]).code, 3);
     assert!(machine.ok(&["forget", "--delete", "-y", &id]).contains("Deleted"));
     assert_eq!(machine.run(&["show", &id]).code, 3);
@@ -201,7 +201,7 @@ fn what_does_not_wait_or_is_not_held_changes_nothing() {
         assert_ne!(machine.run(&["review", "--release", &held, "--release", other]).code, 0);
         assert_eq!(machine.json(&["review", "--json"]).as_array().unwrap().len(), 1);
     }
-    // It is not offered unless it is requested by name.
+    // A withheld memory is not printed unless its id is given.
     for brief in [&["pack"][..], &["pack", "--json"], &["timeline", "--handoff"]] {
         assert!(!machine.ok(brief).contains("Ignore all"), "{brief:?}");
     }
@@ -265,7 +265,7 @@ fn what_an_editor_is_shown_and_what_is_kept_of_it_is_private() {
     assert_eq!(machine.read("home/modes"), "600\n700\n");
     assert_eq!(std::fs::read_dir(machine.path("tmp")).unwrap().count(), 0);
 
-    // The typed text is kept redacted, in a folder that an audit includes, and no other file is.
+    // The typed text is kept in redacted form, in a folder that audits include. No other file of the editor is kept.
     let (_, kept) = said.stderr.split_once("what you wrote is in ").unwrap();
     let kept = machine.path(kept.trim_end().trim_matches(['/', '.']));
     let text = std::fs::read_to_string(&kept).unwrap();
@@ -376,7 +376,7 @@ fn why_explains_a_prompt_that_was_not_answered() {
         .json(&["why", "where", "does", "the", "nightly", "export", "write", "parquet", "--json"]);
     let candidate = &tried["candidates"][0];
     assert_eq!(candidate["fate"], "it is given", "{tried:#}");
-    // A score is the sum of its parts, and the gate is open.
+    // The score is the sum of its parts, and the gate is open.
     let part = |name: &str| candidate[name].as_f64().unwrap();
     let by_meaning = part("trust") * candidate["meaning"].as_f64().unwrap_or_default();
     assert!((part("fused") - part("words") - by_meaning - part("more")).abs() < 1e-3);
@@ -413,7 +413,7 @@ fn why_of_a_memory_reports_the_decision_of_the_gate_for_each_prompt() {
     let learned = wishes.find(|wish| wish["title"].to_string().contains("floats")).unwrap();
     let learned = learned["short"].clone();
     let learned = learned.as_str().unwrap();
-    // Others that share more words with the prompt than the foreign one does.
+    // These memories share more words with the prompt than the foreign memory does.
     for text in [
         "The rounding in src/price.rs was wrong",
         "Amounts of money are integer cents",
@@ -423,12 +423,12 @@ fn why_of_a_memory_reports_the_decision_of_the_gate_for_each_prompt() {
     }
     let foreign = add(&machine, &["Ships leave always on Monday"]);
     machine.ok(&["sync"]);
-    // A memory that repeats the prompt passes by itself, without another reason.
+    // A memory that repeats the prompt is injected without any other reason.
     let passes = asked(learned);
     assert!(passes["fate"].as_str().unwrap().starts_with("It is given. "), "{passes:#}");
     assert!(passes["let_through"].is_null(), "{passes:#}");
     assert!(number(&passes, "gate") > number(&passes, "threshold"), "{passes:#}");
-    // For a memory that shares a word, the obstacle is reported.
+    // For a memory that shares a word with the prompt, the obstacle is reported.
     let held = asked(&foreign);
     let fate = held["fate"].as_str().unwrap();
     assert!(fate.ends_with(", but better ones take all the places."), "{held:#}");
@@ -473,7 +473,7 @@ fn receipts_are_read_newest_first() {
     "#);
     let text = machine.ok(&["why", "--session", "fir", "--scores"]);
     assert!(text.contains("40 tokens, 0.9 ms)") && text.contains("(score 2.50)"), "{text}");
-    // For one memory: people read times in their own zone, programs in UTC.
+    // The times in the text are in the user's zone; those in JSON are in UTC.
     let text = machine.run_with(&["why", &id], &[("TZ", "Europe/Berlin")]).stdout;
     assert!(
         text.contains("  given 2026-10-01 10:00 +02:00  with a prompt in session first. It shares"),
@@ -532,7 +532,7 @@ fn status_counts() {
     // An invalid file is reported on stderr, and others are still listed.
     let said = machine.run(&["list"]);
     assert!(said.stdout.contains("One") && said.stderr.contains("bad.md:"), "{}", said.stderr);
-    // It is named by its id too, and not reported as missing.
+    // The invalid file can be named by its id, and is then not reported as missing.
     for args in [&["show", "k3-bad"][..], &["forget", "k3-bad"], &["show", "k3-bad", "k3-bad"]] {
         let said = machine.run(args);
         assert!(said.code == 5 && said.stderr.contains("bad.md:"), "{args:?}: {}", said.stderr);
@@ -604,7 +604,7 @@ fn marks_are_the_same_with_and_without_an_index() {
         held
     };
     assert_eq!(held(), ["About cake"]);
-    // Changed and new files are judged in their present state.
+    // Files that changed or are new since the sync are judged by their current text.
     file("bread", ORDER);
     file("ham", ORDER);
     let all = ["About bread", "About cake", "About ham"];
@@ -627,7 +627,7 @@ fn a_memory_is_shown_as_its_file_is_now() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("Cents.", "Cents, and no floats.")).unwrap();
     assert!(machine.ok(&["show", &id]).contains("Cents, and no floats."));
-    // A copy under another name has the same id: all files are needed to determine which of them counts.
+    // A copy under another name has the same id. To determine which of the two counts, all files are read.
     let copy = file.with_file_name("a-copy.md");
     std::fs::write(&copy, text).unwrap();
     machine.ok(&["show", &id]);

@@ -1,4 +1,4 @@
-//! Messages of commands: correct, with the names of things, and with a remedy.
+//! Messages of commands are correct, name the things concerned, and contain a remedy.
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ fn a_purge_reports_the_number_of_sessions_and_the_command_to_continue() {
     assert!(told.contains("before 2026-12-01 00:00 +00:00, of 1 session."), "{told}");
     let shown = strip(&machine.on_screen(&["purge", "--everything", "--dry-run"], 80));
     assert!(shown.contains("archive of 1 session"), "{shown}");
-    // An unknown file in our folder still contains the text.
+    // A file of unknown origin in a private folder still contains the text.
     let wish = "From now on, never use floats for money: always keep amounts as integer cents.";
     fs::write(
         project(&machine).join("left.txt"),

@@ -1,10 +1,11 @@
-//! Formats of stores and of registrations by `init`: `doctor --migrations`, and the upgrade by `sync` and `init`.
+//! Tests of migrations between formats of stores and of registrations: `doctor --migrations`, and upgrades by `sync`
+//! and `init`.
 
 use testutils::golden::{COMMITTED, GoldenHome};
 
 use crate::common::Machine;
 
-/// Returns a machine with the stores of version 0.1.0, whose programs were in a folder that no longer exists.
+/// Returns a machine with the stores of version 0.1.0. The folder of the old programs no longer exists.
 fn upgraded() -> Machine {
     let machine = Machine::new();
     let programs = machine.path("old/bin");
@@ -33,7 +34,7 @@ fn the_report_names_formats_steps_log_and_the_way_back() {
     ] {
         assert!(before.contains(part), "{part}\n{before}");
     }
-    // Reading changes nothing, and a command that writes migrates the stores before.
+    // Reading migrates nothing; a command that writes migrates the stores first.
     assert!(!before.contains("Backups"));
     let root = machine.path(COMMITTED);
     let said = machine.run(&["-C", root.to_str().unwrap(), "add", "A new fact", "--kind", "fact"]);

@@ -1,4 +1,4 @@
-//! Memories that repeat, replace or contradict others: questions of `add`, and decisions in `review`.
+//! Memories that repeat, replace or contradict others: the questions of `add`, and decisions in `review`.
 
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn a_person_is_asked_how_they_go_together() {
     assert!(shown.contains("says the same as") && shown.contains("Nothing was added"), "{shown}");
     let titles = || machine.ok(&["list", "--json"]).matches("\"title\"").count();
     assert_eq!(titles(), 1);
-    // Enter alone loses no memory.
+    // Enter without a choice keeps both memories.
     let shown = asked(KUSTOMIZE, "\r");
     assert!(shown.contains("differs in a value from") && shown.contains("Added"), "{shown}");
     assert_eq!(titles(), 2);
@@ -130,7 +130,7 @@ fn contradictions_are_shown_with_both_sides_and_settled_by_key() {
     assert_eq!(show(&machine, &helm).get("superseded_by"), None);
     assert_eq!(show(&machine, &kustomize).get("superseded_by"), None);
 
-    // Without a terminal.
+    // The decision is made by an option, without a terminal.
     let (machine, helm, kustomize) = pair();
     machine.ok(&["review", "--prefer", short(&helm)]);
     assert_eq!(show(&machine, &kustomize)["superseded_by"], helm["id"]);
@@ -151,14 +151,14 @@ fn until_somebody_decides_the_newer_one_alone_is_given_with_a_label() {
     };
     let both = |ids: &[String]| ids.len() == 2;
     let label = format!("differs from {} \"{HELM}\": not decided", short(&helm));
-    // At once from the journal, and after a sync from the index.
+    // The decision applies immediately through the journal, and after a sync through the index.
     for _ in 0..2 {
         assert_eq!(ids(&["deploy with Helm"]), [kustomize["id"].as_str().unwrap()]);
         let said = machine.ok(&["search", "deploy with Helm"]);
         assert!(said.contains(&label), "{said}");
         machine.ok(&["sync"]);
     }
-    // The older file was not changed.
+    // The file of the older memory was not changed.
     assert_eq!(show(&machine, &helm).get("superseded_by"), None);
     machine.ok(&["review", "--both", short(&kustomize)]);
     for _ in 0..2 {
@@ -179,14 +179,14 @@ fn files_that_no_command_wrote_are_compared_as_well() {
     let file = machine.path(file.trim_start_matches('/'));
     let text = std::fs::read_to_string(&file).unwrap();
     let text = text.replace("The tide table has no leap days", "Releases go out on Fridays");
-    // One second later than the other one.
+    // The file is one second newer than the other one.
     let text = text.replace("09:30:00", "09:30:01");
     std::fs::write(&file, text).unwrap();
     machine.ok(&["sync"]);
     let waits = machine.json(&["review", "--json"]);
     let pair = waits.as_array().unwrap().iter().find(|it| it.get("contradicts").is_some()).unwrap();
     assert_eq!(pair["contradicts"], json!([thursday["id"]]), "{waits:#}");
-    // A file that this machine did not write replaces no other memory, and is labelled.
+    // A file that this machine did not write cannot replace another memory, and is labelled.
     let found = machine.json(&["search", "when do releases go out", "--json"]);
     let hits = found["hits"].as_array().unwrap();
     let hit = hits.iter().find(|hit| hit["id"] == other["id"]).unwrap();
@@ -201,7 +201,7 @@ fn what_a_person_wrote_twice_is_a_proposal() {
     assert_eq!(again["neighbours"][0]["relation"], "duplicate");
     assert_eq!(show(&machine, &helm).get("superseded_by"), None);
     let waits = machine.json(&["review", "--json"]);
-    // Of two memories of the same millisecond either may count as the newer one.
+    // If two memories have the same millisecond, either may count as the newer one.
     let other = if waits[0]["id"] == helm["id"] { &again } else { &helm };
     assert_eq!(waits[0]["repeats"], json!([other["id"]]), "{waits:#}");
     let said = machine.ok(&["review"]);

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::common::{Machine, strip};
 use crate::habits::commands;
 
-/// Starts a proxy on this machine for requests to other machines: it answers like an Ollama with one model, and
-/// counts.
+/// Starts a proxy on this machine for requests to other machines. It answers like an Ollama with one model, and counts
+/// the requests.
 fn proxy() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -48,7 +48,7 @@ fn where_no_model_is_installed_the_commands_that_get_one_are_named() {
         let said = machine.run(&["config", "llm", "ollama"]);
         assert_eq!(said.code, 1, "{}", said.whole());
         assert!(said.stderr.contains(why), "{}", said.whole());
-        // The number of models depends on this machine's memory.
+        // How many models are named depends on the memory of this machine.
         assert!(said.stderr.contains("`ollama pull "), "{}", said.whole());
     }
 }
@@ -73,7 +73,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
     assert_eq!(said.code, 1, "{}", said.whole());
     assert_eq!(count(), 0);
 
-    // Configured, but without the user's consent.
+    // The model is configured, but the user has not consented to its host.
     machine.write(
         "home/.config/throughline/config.toml",
         "[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\n",
@@ -134,7 +134,7 @@ const READING: [&[&str]; 59] = [
     &["list", "--forgotten"],
     &["list", "--pick"],
     &["browse"],
-    // There is no terminal for a choice.
+    // These commands ask for a choice, for which there is no terminal.
     &["show"],
     &["forget"],
     &["edit"],
@@ -152,7 +152,7 @@ const READING: [&[&str]; 59] = [
     &["doctor"],
     &["doctor", "--selftest"],
 ];
-/// Arguments of commands that make changes.
+/// Arguments for each command that makes changes.
 const CHANGING: [&[&str]; 24] = [
     &["init", "--yes", "--no-register"],
     &["init", "--yes", "--no-sync"],
@@ -180,10 +180,10 @@ const CHANGING: [&[&str]; 24] = [
     &["doctor", "--secrets"],
 ];
 
-/// Commands without an answer: their output is a watch, a script for a shell, or a protocol.
+/// Commands without a JSON answer: they print progress without end, a script for a shell, or a protocol.
 const WITHOUT_JSON: [&str; 3] = ["watch", "completions", "mcp"];
 
-/// Returns a project with a memory, and its id; without `is_set_up`, a folder that is not set up.
+/// Returns a project with a memory, and the id of the memory. If `is_set_up` is false, the folder is not set up.
 fn stand(is_set_up: bool) -> (Machine, String) {
     let machine = Machine::new();
     machine.write("home/work/src/bread.rs", "");
@@ -195,16 +195,16 @@ fn stand(is_set_up: bool) -> (Machine, String) {
     (machine, id.as_str().unwrap().to_owned())
 }
 
-/// Runs a command with and without JSON, in the same state; fails if only one of them works.
+/// Runs a command with and without `--json` in the same state; fails if only one of the two works.
 fn compare(args: &[&str], (machine, id): &(Machine, String)) {
     let run = |more: &[&str]| {
         let args = args.iter().map(|&arg| if arg == "ID" { id } else { arg });
         let said = machine.run(&args.chain(more.iter().copied()).collect::<Vec<_>>());
-        // A hint repeats the command line.
+        // A hint repeats the command line, which differs between the two runs.
         let stderr = said.stderr.replace(id, "ID").replace(" --json --yes`", " --yes`");
         (said.code, said.stdout, stderr)
     };
-    // Remarks on stderr, for example that there is nothing to list, are for people.
+    // Remarks on stderr, such as that there is nothing to list, are only for people.
     let plain = run(&[]);
     machine.restore();
     let json = run(&["--json"]);
@@ -217,7 +217,7 @@ fn compare(args: &[&str], (machine, id): &(Machine, String)) {
     assert!(value.is_ok() || is_told, "{args:?}\n{json:?}");
 }
 
-/// Compares each of these commands.
+/// Compares both forms of each of these commands.
 fn compare_all(rows: &[&[&str]], is_set_up: bool) {
     let stand = stand(is_set_up);
     stand.0.keep();
@@ -305,7 +305,7 @@ fn exit_codes_are_what_help_and_docs_say() {
 
 #[test]
 fn people_read_times_in_their_zone_and_programs_in_utc() {
-    // A zone without a name, since not every machine has zone files: 9.5 hours west of Greenwich.
+    // The time zone is given by its offset, 9.5 hours west of Greenwich, since some machines have no zone files.
     let machine = Machine::new().with("TZ", "<+0930>-9:30");
     machine.ok(&["init", "--yes"]);
     let added = machine.json(&["add", "Bread is baked at night", "--json"]);
@@ -337,7 +337,7 @@ fn a_word_that_is_no_command_brings_none_that_deletes() {
     assert!(said.code == 2 && !said.stderr.contains("--purge"), "{}", said.whole());
 }
 
-/// Copies the project to another path, as to another disk, and removes it.
+/// Copies the project to another path, as to another disk, and removes the original.
 fn project_copied(machine: &Machine) {
     let copy = machine.path("home/elsewhere/work");
     std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
@@ -364,7 +364,7 @@ fn a_private_store_whose_project_was_copied_is_found() {
     let told = "/home/work, which is gone: if it is this one, `throughline link ";
     assert!(said.contains(told), "{said}");
     assert!(said.contains("brings its history and its private memory"), "{said}");
-    // A new setup reports it, and the remedy for the apparently empty store.
+    // A new setup reports the old path, and the remedy for the apparently empty store.
     let (_, said) = run(&["init", "--yes", "--private"]);
     assert!(said.contains(told), "{said}");
     let (_, said) = run(&["status"]);
@@ -393,7 +393,7 @@ fn private_memories_that_are_gone_are_missed() {
     std::fs::rename(machine.path("home/aside"), project.join("memories")).unwrap();
     assert!(!machine.ok(&["status"]).contains("is gone"));
 
-    // With all data elsewhere, as with another XDG_DATA_HOME.
+    // All data is in another folder, as if XDG_DATA_HOME were different.
     let data = [("XDG_DATA_HOME", machine.path("home/data"))];
     let data = data.each_ref().map(|(name, path)| (*name, path.to_str().unwrap()));
     let said = machine.run_with(&["list"], &data);
@@ -412,7 +412,7 @@ fn history_under_another_path_is_named_and_can_be_taken() {
     let here = machine.work();
     let moved = text.replace(here.to_str().unwrap(), "/home/ada/old/work");
     machine.write(&format!("{FOLDER}/{session}.jsonl"), &moved);
-    // Another project's, according to its name.
+    // According to its working directory, the transcript belongs to another project.
     let other = text.replace(here.to_str().unwrap(), "/home/ada/bakery");
     machine.write("home/.claude/projects/-home-ada-bakery/2.jsonl", &other);
 
@@ -441,7 +441,7 @@ fn lines_are_broken_at_words_on_a_terminal_and_nowhere_else() {
         let piped = machine.run(args);
         let shown = machine.on_screen(args, 80);
         let plain = strip(&shown);
-        // Only a single word may be longer.
+        // A line may be longer only if it is a single word.
         let long =
             plain.lines().find(|line| line.chars().count() > 80 && line.trim().contains(' '));
         assert_eq!(long, None, "{args:?}\n{plain}");

@@ -1,4 +1,4 @@
-//! Links between memories, topics, and memories of subagents on the command line.
+//! Tests of links between memories, topics, and memories of subagents on the command line.
 
 use memory_store::layout::Tree;
 use memory_store::memory::Relation;

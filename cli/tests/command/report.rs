@@ -1,4 +1,5 @@
-//! The page written by `throughline report`: its data, its location, and that no memory becomes markup.
+//! The page that `throughline report` writes: its data, its location, and that texts of memories are never treated as
+//! markup.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -10,7 +11,8 @@ use crate::learned::with_stale;
 
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 
-/// Texts that would be executed if a page treated them as markup, style, address or script. Each contains `owned`.
+/// Texts that would be executed if a page treated them as markup, style, address or script. Each of them contains
+/// `owned`.
 const HOSTILE: [&str; 30] = [
     "<script>owned=1</script>",
     "</script><script>owned=1</script>",
@@ -96,7 +98,7 @@ fn the_report_is_private_and_replaced_and_its_path_is_printed() {
     machine.ok(&["add", "Berths are numbered from the north pier"]);
     machine.ok(&["report"]);
     assert!(std::fs::read_to_string(&file).unwrap().contains("numbered from the north pier"));
-    // The report contains sessions, so it is removed with a purged one.
+    // A report contains data of sessions, so purging a session removes the report.
     machine.ok(&["purge", "--session", SESSION, "--yes"]);
     assert!(!file.exists());
 }
@@ -133,7 +135,7 @@ fn it_is_passed_to_the_browser() {
     let said = run(&["report", "--open"]);
     assert_eq!(said.code, 1, "{}", said.whole());
     assert!(said.stderr.contains("Open it in a browser yourself"), "{}", said.whole());
-    // It is written anyway.
+    // The file is written even if it cannot be opened.
     assert!(said.stdout.starts_with("Wrote "), "{}", said.whole());
 }
 
@@ -156,7 +158,7 @@ fn the_data_is_what_stores_receipts_and_archive_say() {
     assert_eq!(told["sessions"], 1);
     assert_eq!(told["numbers"]["memories"], 4);
     assert_eq!(told["numbers"]["injections"]["tokens"], 120);
-    // The session edited the file after the first of the three injections, and did nothing after the others.
+    // The session edited the file after the first injection only.
     let given = &told["given"][0];
     assert_eq!((&given["id"], &given["times"]), (&json!(id), &json!(3)));
     assert_eq!(
@@ -193,7 +195,7 @@ fn the_data_is_what_stores_receipts_and_archive_say() {
     let of = |id: &str| memories.iter().find(|memory| memory["id"] == id).unwrap();
     assert_eq!((&of(&id)["given"], &of(&id)["followed"]), (&json!(3), &json!(1)));
     assert_eq!(of(&never)["given"], 0);
-    // The page contains the same data, and can be read without a script.
+    // The page contains the same data, and is readable without a script.
     let page = page(&machine);
     assert_eq!(embedded(&page)["memories"], told["memories"]);
     assert_eq!(embedded(&page)["graph"], told["graph"]);
@@ -260,7 +262,7 @@ fn no_hostile_memory_becomes_markup() {
     let tags = tags(&page);
     let known = names(&plain);
     let more: Vec<_> = names(&tags).difference(&known).cloned().collect();
-    // Elements that a report without these memories does not need.
+    // Elements that occur only in a report with these memories.
     let expected = ["span", "/span", "rect", "path"];
     assert!(more.iter().all(|name| expected.contains(&name.as_str())), "{more:?}");
     for tag in &tags {
@@ -273,7 +275,7 @@ fn no_hostile_memory_becomes_markup() {
     assert_eq!(page.matches("<script").count(), 2, "the data and the script");
     assert_eq!(page.matches("</script").count(), 2);
     assert!(page.contains("default-src 'none'"));
-    // Each text is included, as text.
+    // Each hostile text is on the page, as plain text.
     let data = embedded(&page);
     let titles: Vec<&str> = data["memories"]
         .as_array()

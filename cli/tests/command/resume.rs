@@ -1,4 +1,4 @@
-//! `throughline resume`: finds past sessions by their text.
+//! Tests of `throughline resume`, which finds past sessions by their text.
 
 use crate::common::{Machine, strip};
 
@@ -6,7 +6,7 @@ const BAKED: &str = "11111111-1111-4111-8111-111111111111";
 const SAILED: &str = "22222222-2222-4222-8222-222222222222";
 const FOLDER: &str = "home/.claude/projects/-home-work";
 
-/// Returns a project with two sessions, one of them started in a subfolder.
+/// Returns a project with two sessions, one of which was started in a subfolder.
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.transcript(&format!("{FOLDER}/{BAKED}.jsonl"), BAKED, "2026-10-01");
@@ -20,7 +20,7 @@ fn machine() -> Machine {
         .replace("never use floats for money", "number the berths from the north pier")
         .replace("always keep amounts as integer cents", "and paint them in yellow");
     machine.write(&format!("{FOLDER}/{SAILED}.jsonl"), &text);
-    // Prints its arguments.
+    // The client prints its arguments.
     machine.program("claude", "#!/bin/sh\necho \"claude in $PWD: $*\"\n");
     machine.ok(&["init", "--yes"]);
     let bin = machine.path("bin");
@@ -47,7 +47,7 @@ fn sessions_are_found_by_their_prompts() {
     let ids: Vec<_> = last.as_array().unwrap().iter().map(|one| one["session"].clone()).collect();
     assert_eq!(ids, [BAKED, SAILED]);
     assert_eq!(last[0]["command"], format!("claude --resume {BAKED}"));
-    // Filters are those of `search`.
+    // The query accepts the filters of `search`.
     let filtered = machine.json(&["resume", "before:2026-09-25", "--json"]);
     assert_eq!(filtered.as_array().unwrap().len(), 1);
     assert_eq!(machine.run(&["resume", "kind:nonsense"]).code, 2);

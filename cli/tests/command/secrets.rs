@@ -1,5 +1,5 @@
-//! Redacting and finding secrets: `redact`, `audit`. Values are invented, and assembled at run time so that scanners
-//! do not report this file.
+//! Redacting and finding secrets: `redact`, `doctor --secrets`. The values are invented and assembled at run time, so
+//! that scanners do not report this file.
 
 use std::path::PathBuf;
 
@@ -94,7 +94,7 @@ fn holding(machine: &Machine, text: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns a project with one memory without a secret.
+/// Returns a project with one memory that contains no secret.
 fn with_a_memory() -> Machine {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
@@ -215,7 +215,7 @@ fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     assert!(!std::fs::read_to_string(&file).unwrap().contains(&token()));
 }
 
-/// Returns the page of `throughline report`, for a project with memories whose texts end where a secret could begin.
+/// Returns the page of `throughline report` for a project with memories whose texts end where a secret could begin.
 fn reported(machine: &Machine) -> PathBuf {
     machine.ok(&["init", "--yes", "--no-register"]);
     for title in [
@@ -258,7 +258,7 @@ fn a_secret_in_a_report_is_found_wherever_it_is_and_taken_out() {
     let token = token();
     let password = "password: Amber#slate204xQ";
     for (from, to) in [
-        // A text, an attribute, data, a script, a style, a separate line, a comment.
+        // Secrets in a text, an attribute, data, a script, a style, a separate line, and a comment.
         (">PASSWORD=<", format!(">{password}<")),
         ("<main", format!("<main title=\"{token}\"")),
         ("\"title\":\"passphrase\"", format!("\"title\":\"{password}\"")),
@@ -266,7 +266,7 @@ fn a_secret_in_a_report_is_found_wherever_it_is_and_taken_out() {
         ("<style>", format!("<style>/* {token} */")),
         ("</html>", format!("</html>\n{password}\n")),
         ("<body>", format!("<!-- {token} --><body>")),
-        // Characters that are escaped in a page.
+        // Secrets with characters that the page contains in escaped form.
         (">passphrase<", ">password: Amber&amp;slate&lt;204xQ<".to_owned()),
     ] {
         assert!(before.contains(from), "{from}");
@@ -285,7 +285,7 @@ fn files_that_an_audit_cannot_clean_or_read_are_reported_with_the_remedy() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.write("home/work/.throughline/notes.txt", &token());
-    // A name chosen by another person is printed safely, and as one line.
+    // A file name that another person chose is printed safely and in one line.
     machine.write("home/work/.throughline/a\u{1b}[2J\nNo secret was found.txt", &token());
     let said = machine.run(&["doctor", "--secrets"]);
     let lines = said.stdout.lines().filter(|line| line.contains("github-token"));

@@ -1,4 +1,4 @@
-//! Setup and removal: `init`, `uninstall`, `trust`, `link`, `doctor`, `config`.
+//! Tests of setup and removal: `init`, `uninstall`, `trust`, `link`, `doctor`, `config`.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -125,7 +125,7 @@ fn a_second_clone_joins_by_name_and_leaves_private_what_is_private() {
     machine.ok(&["sync"]);
     in_copy(&["sync"]);
     assert_eq!((committed("home/work"), committed("home/copy")), (0, 0));
-    // A second setup prints nothing about it, and changes nothing.
+    // A second setup does not mention the join again, and changes nothing.
     assert!(!in_copy(&["init", "--yes", "--no-register"]).contains("joins"));
 
     let said = in_copy(&["init", "--yes", "--committed", "--no-register"]);
@@ -158,7 +158,7 @@ fn a_folder_in_the_place_of_another_is_not_read_until_a_person_links_it() {
     machine.ok(&["link", &link]);
     assert!(machine.ok(&["list"]).contains("moss"));
 
-    // A folder that is moved back is the same project again.
+    // When the folder is moved back, it is the same project again.
     fs::rename(&work, machine.path("home/other")).unwrap();
     fs::rename(&aside, &work).unwrap();
     assert!(machine.remark(&["list"]).contains("No memories"));
@@ -211,11 +211,11 @@ fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
         assert!(said.contains("symbolic link") && !said.contains("code: 0"), "{said}");
     }
     assert!(!machine.path("home/.local/share/throughline/by-path").exists());
-    // A private project needs no such folder.
+    // A private project does not need the folder in the repository.
     machine.ok(&["init", "--yes", "--private"]);
 }
 
-/// Returns the text of a file after a second `init`, which must not have changed it.
+/// Returns the text of a file after a second `init`, which must not change the file.
 fn serde_json_text(machine: &Machine, below: &str) -> String {
     machine.ok(&["init", "--yes", "--no-sync"]);
     machine.read(below)
@@ -483,14 +483,14 @@ fn doctor_suggests_to_install_again_in_the_same_way() {
     };
     assert_eq!(remedy(), "Run `scripts/install` again, in the folder of the sources.");
     machine.write("share/throughline/ORIGIN", "--base-url https://example.com/it\n");
-    // The machine's folder, which is the prefix, is removed before the comparison.
+    // The folder of the test, which is the prefix of the installation, is removed from the text before the comparison.
     assert_eq!(
         remedy(),
         "Install the archive again: `sh /share/throughline-release/get --base-url https://example.com/it --prefix `."
     );
     machine.write("share/throughline/ORIGIN", "source /src/it\n");
     assert_eq!(remedy(), "Run `cd /src/it && scripts/install --bin-dir /bin`.");
-    // Several programs are reported in one line.
+    // Several missing programs are reported in one line.
     fs::remove_file(machine.path("bin/throughline-stop")).unwrap();
     let doctor = machine.run(&["doctor"]).stdout;
     assert!(doctor.contains("/bin: throughline-stop, throughline-mcp\n"), "{doctor}");
@@ -588,7 +588,7 @@ fn a_failed_setup_is_not_reported_as_done() {
     machine.chmod("u+w", "home/work");
     assert_eq!(machine.run_with_few_rights(&["init", "--yes", "--no-register"]).code, 0);
 
-    // As if another person had committed the folder.
+    // The folder exists as if another person had committed it.
     let machine = Machine::new();
     machine.write("home/work/.throughline/memories/.keep", "");
     machine.chmod("a-w", "home/work/.throughline/memories");
@@ -647,7 +647,7 @@ fn config_chooses_a_model_and_lists_the_origin_of_settings() {
 #[test]
 fn the_reader_of_sessions_is_chosen_and_its_cost_is_reported() {
     let machine = Machine::new();
-    // There is no terminal, so no model reads; and there is no Claude Code on this machine.
+    // There is no terminal for the question, so no model is chosen. Claude Code is not installed on this machine.
     assert!(machine.ok(&["init", "--yes"]).contains("read by     nobody"));
     let said = machine.run(&["config", "llm", "claude"]);
     assert!(said.stderr.contains("Claude Code is not installed"), "{}", said.stderr);
@@ -709,7 +709,7 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
     machine.ok(&["init", "--yes"]);
     machine.ok(&["add", "Stays in the repository"]);
     machine.ok(&["add", "--user", "Goes with the rest"]);
-    // There is no terminal for the question, so nothing is done.
+    // There is no terminal for the question, so nothing is removed.
     let before = files(&machine.path("home"));
     let said = machine.run(&["uninstall", "--purge"]);
     assert_eq!(said.code, 11);
@@ -731,7 +731,7 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
 fn purging_leaves_the_programs_own_files() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes"]);
-    // As installed by `scripts/install` beside ~/.local/bin.
+    // `scripts/install` installs these files next to ~/.local/bin.
     let share = machine.path("home/.local/share/throughline");
     for name in ["MODEL", "NOTICE", "table-v1-00.bin"] {
         fs::write(share.join(name), "x").unwrap();
@@ -765,7 +765,7 @@ fn uninstall_removes_all_that_it_can_and_reports_each_failure() {
     let machine = Machine::new();
     machine.write("home/work/.mcp.json", "{ damaged by somebody, and none of ours\n");
     machine.ok(&["init", "--yes", "--no-sync", "--with", "skill,agents"]);
-    // Both files are ours, but are not valid text.
+    // Throughline wrote both files, but they are not valid UTF-8.
     let skill = "home/.claude/skills/throughline/SKILL.md";
     for file in [skill, "home/work/AGENTS.md"] {
         let mut bytes = fs::read(machine.path(file)).unwrap();
@@ -782,7 +782,7 @@ fn uninstall_removes_all_that_it_can_and_reports_each_failure() {
     }
     assert!(!machine.path(SETTINGS).exists(), "hooks go whatever else fails");
     assert!(machine.path("home/.local/share/throughline/projects").exists());
-    // A file that is not UTF-8 and contains nothing of ours needs no repair.
+    // A file that is not UTF-8 and contains no Throughline part needs no change.
     fs::write(machine.path("home/work/AGENTS.md"), b"R\xe8gles\n").unwrap();
     let said = machine.run(&["uninstall", "--json"]);
     assert_eq!(said.code, 5, "{}", said.whole());
@@ -809,7 +809,7 @@ fn settings_that_were_damaged_meanwhile_are_restored_once_they_are_mended() {
     machine.write(SETTINGS, &ours);
     machine.ok(&["uninstall"]);
     assert_eq!(machine.read(SETTINGS), before, "what is known of it outlived the failure");
-    // A dry run reports each file at which the real one would fail.
+    // A dry run reports each file for which the real run would fail.
     machine.ok(&["init", "--yes", "--no-sync", "--with", "agents"]);
     let paragraph = machine.read("home/work/AGENTS.md");
     let damaged = [b"R\xe8gles\n".as_slice(), paragraph.as_bytes()].concat();
@@ -821,7 +821,7 @@ fn settings_that_were_damaged_meanwhile_are_restored_once_they_are_mended() {
     }
 }
 
-/// Returns all files in the home, with modes.
+/// Returns all files in the home, with their modes.
 fn whole_home(machine: &Machine) -> Vec<(std::path::PathBuf, u32, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![machine.path("home")];
@@ -885,14 +885,14 @@ fn commands_that_ask_change_nothing_without_an_answer() {
         &["purge", "--session", "3333"],
         &["purge", "--before", "2026-12-01"],
         &["purge", "--everything"],
-        // It was set up differently.
+        // The project was set up with other options.
         &["init", "--private"],
     ] {
         let said = machine.run(args);
         assert!(said.code == 11 && said.stderr.contains("--yes"), "{args:?}\n{}", said.whole());
         assert_eq!(whole_home(&machine), before, "{args:?}");
     }
-    // No memory is named.
+    // No id is given.
     for args in [&["forget"][..], &["forget", "--delete"], &["edit"]] {
         assert_eq!(machine.run(args).code, 2, "{args:?}");
         assert_eq!(whole_home(&machine), before, "{args:?}");

@@ -1,6 +1,6 @@
-//! Settings files in various styles.
+//! Styles of settings files.
 
-/// Files as written by people and programs.
+/// Settings files as people and programs write them.
 pub const STYLES: [(&str, &str); 16] = [
     ("empty object", "{}"),
     ("empty object, newline", "{}\n"),

@@ -1,4 +1,4 @@
-//! Memory files in a team: changes on a branch, checks before a commit, and merges by git. With real git.
+//! Memory files in a team, tested with real git: changes on a branch, checks before a commit, and merges.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use crate::common::Machine;
 
 const FOLDER: &str = "home/work/.throughline/memories";
 
-/// Returns a machine whose project is a real repository with two memories in its first commit, without a processor.
+/// Returns a machine whose project is a real repository with two memories in its first commit. No processor runs.
 fn team() -> Machine {
     let machine = Machine::new();
     repository(&machine);
@@ -20,7 +20,7 @@ fn team() -> Machine {
         "Bread is baked in the oven",
     );
     memory(&machine, "rolls", "01JZX3P4Q5R6S7T8V9WABCDEF1", "fact", "Rolls are baked at noon");
-    // With the README, which the program would have added with the first memory.
+    // `init` also writes the README, which otherwise the first memory would add.
     machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
     commit(&machine, "first");
     machine
@@ -53,7 +53,7 @@ fn change(machine: &Machine, name: &str, from: &str, to: &str) {
     machine.write(&path, &text.replace(from, to));
 }
 
-/// Runs git in the project as Ada, with the home of the machine and its programs in PATH.
+/// Runs git in the project as the user Ada, with the home of the machine and with its programs in PATH.
 fn run_git(machine: &Machine, args: &[&str]) -> Output {
     let mut git = Command::new("git");
     git.args([
@@ -86,7 +86,7 @@ pub fn commit(machine: &Machine, message: &str) {
     git(machine, &["commit", "-q", "-m", message]);
 }
 
-/// Returns an invented token in a form that is detected.
+/// Returns an invented token that redaction detects.
 fn token() -> String {
     format!("ghp_{}", "A7b2Kq9ZxW3mN8vL5rT1cY6pD4sF0gH2jQ7u")
 }
@@ -139,7 +139,8 @@ fn diff_lists_the_changes_of_a_branch_and_of_the_working_tree() {
         "1 memory added, 1 changed, 1 removed from the commit where it left main to feature\n"
     ));
     assert!(said.contains("  In feature: .throughline/memories/broken.md:"), "{said}");
-    // The working tree is included before the commit too; with two dots, memories only on main are missing.
+    // By default, the working tree is included even before a commit. With two dots, memories that are only on main are
+    // not.
     assert!(
         working.contains(&body) && working.contains("from HEAD to the working tree"),
         "{working}"
@@ -216,7 +217,7 @@ fn check_names_what_should_not_be_committed_and_changes_nothing() {
     assert!(said.stderr.contains("5 of 5 memory files not ready"), "{}", said.whole());
     assert_eq!(machine.read(&format!("{FOLDER}/oven.md")), before);
 
-    // A single file, from a subfolder; files that are not memory files are skipped.
+    // A single file is checked from a subfolder. Files that are not memory files are skipped.
     let json = machine.run(&[
         "check",
         "--json",
@@ -243,7 +244,7 @@ fn check_prints_no_secret_from_a_name_or_a_field() {
     memory(&machine, &secret, "01JZX3P4Q5R6S7T8V9WABCDEF5", "fact", "Named");
     let said = machine.run(&["check"]);
     assert!(said.code == 7 && !said.whole().contains(&secret), "{}", said.whole());
-    // The quoted value of an invalid field is not printed either.
+    // The value of an invalid field is quoted in the message, but a secret in it is not printed.
     fs::remove_file(machine.path(&format!("{FOLDER}/{secret}.md"))).unwrap();
     change(&machine, "oven", "kind: decision", &format!("kind: {secret}"));
     let said = machine.run(&["check"]);
@@ -266,7 +267,7 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
     let secret = token();
     change(&machine, "rolls", "Another first line.", &format!("It is {secret} here."));
     git(&machine, &["commit", "-q", "-m", "clean"]);
-    // Staged, and removed from the working tree.
+    // The secret is staged, but no longer in the working tree.
     git(&machine, &["add", "-A"]);
     change(&machine, "rolls", &secret, "nothing");
     let output = run_git(&machine, &["commit", "-q", "-m", "secret"]);
@@ -275,7 +276,7 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
     assert!(!told.contains(&secret), "{told}");
     git(&machine, &["add", "-A"]);
     git(&machine, &["commit", "-q", "-m", "clean again"]);
-    // With `-a` git uses a separate index.
+    // With `-a`, git uses a separate index for the commit.
     change(&machine, "rolls", "nothing", &secret);
     let output = run_git(&machine, &["commit", "-q", "-a", "-m", "secret"]);
     assert!(
@@ -284,7 +285,7 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
         output_text(&output)
     );
     git(&machine, &["checkout", "-q", "--", "."]);
-    // Files committed before are not checked again, but their ids are.
+    // Files that were committed before are not checked again, but their ids are compared.
     memory(&machine, "copy", "01JZX3P4Q5R6S7T8V9WABCDEF0", "fact", "A copy");
     git(&machine, &["add", "-A"]);
     let output = run_git(&machine, &["commit", "-q", "-m", "copy"]);
@@ -297,7 +298,8 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
     );
 }
 
-/// Returns a repository with the driver, with the changes `ours` and `theirs` on branches; `main` is checked out.
+/// Returns a repository with the merge driver and two branches, one with the changes `ours`, the other with `theirs`.
+/// `main` is checked out.
 fn parted(ours: &dyn Fn(&Machine), theirs: &dyn Fn(&Machine)) -> Machine {
     let machine = team();
     machine.ok(&["init", "--yes", "--no-sync", "--with", "merge-driver"]);
@@ -371,7 +373,7 @@ fn conflicts_are_left_as_git_leaves_them_and_keep_a_commit_away() {
         staged.whole()
     );
     git(&machine, &["merge", "--abort"]);
-    // Another memory of the same name is not a version of this one: the files are merged as text.
+    // Another memory in a file of the same name is not a version of this memory, so the files are merged as text.
     let other = parted(
         &|machine| memory(machine, "new", "01JZX3P4Q5R6S7T8V9WABCDEF6", "fact", "One"),
         &|machine| memory(machine, "new", "01JZX3P4Q5R6S7T8V9WABCDEF7", "fact", "Another"),
@@ -439,12 +441,12 @@ fn the_merge_driver_is_registered_on_request_and_taken_out_without_a_trace() {
     assert!(said.contains("Taken out of /home/work/.gitattributes\n"), "{said}");
     assert!(said.contains("Taken out of /home/work/.git/config\n"), "{said}");
     assert_eq!((machine.read(config), machine.read(attributes)), before);
-    // A teammate has the line, but not the driver.
+    // A teammate has the committed line, but has not registered the driver.
     machine.write(attributes, &format!("{line}\n"));
     assert!(doctor(&machine).contains("care  merge driver not registered on this machine"));
     machine.ok(&["uninstall"]);
     assert!(!machine.path(attributes).exists(), "nothing else was in it");
-    // Another user's driver of that name is kept.
+    // A driver of the same name that another program registered is kept.
     git(&machine, &["config", "merge.throughline.driver", "true"]);
     machine.ok(&["uninstall"]);
     assert_eq!(git(&machine, &["config", "merge.throughline.driver"]), "true\n");
@@ -464,7 +466,7 @@ fn two_people_set_up_a_project_before_either_has_pulled() {
     let init = ["init", "--yes", "--no-register", "--no-sync"];
     machine.ok(&init);
     machine.ok(&[&init[..], &["-C", copy.to_str().unwrap()]].concat());
-    // No file of ours prevents git operations for either of them.
+    // No file of Throughline prevents git operations of either user.
     assert_eq!(git(&machine, &["status", "--short"]), "");
     assert_eq!(git(&machine, &["-C", "../copy", "status", "--short"]), "");
     machine.ok(&["add", "Bread is baked at night"]);
@@ -499,7 +501,7 @@ fn the_folder_explains_itself_and_the_note_is_nobodys_memory() {
     fs::remove_file(machine.path(readme)).unwrap();
     assert!(doctor(&machine).contains("README.md is not there"));
     machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
-    // Memories are kept, with the README.
+    // Memories and the README are kept.
     machine.ok(&["uninstall", "--purge", "--yes"]);
     assert_eq!(machine.read(readme), text);
     assert!(machine.path(&format!("{FOLDER}/oven.md")).exists());
@@ -508,7 +510,7 @@ fn the_folder_explains_itself_and_the_note_is_nobodys_memory() {
     repository(&empty);
     empty.ok(&["init", "--yes", "--no-register", "--no-sync"]);
     assert!(!empty.path("home/work/.throughline").exists());
-    // As set up by an earlier version.
+    // The README is as an earlier version wrote it.
     empty.write(readme, &text);
     let said = empty.ok(&["uninstall", "--purge", "--yes"]);
     assert!(said.contains("Deleted /home/work/.throughline, which held no memory"), "{said}");

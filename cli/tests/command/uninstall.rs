@@ -1,4 +1,4 @@
-//! `throughline uninstall` restores all projects, and names the lines and files that the user has to delete.
+//! `throughline uninstall` restores all projects, and lists the lines and files that the user has to delete by hand.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::common::Machine;
 
 const SETTINGS: &str = "home/.claude/settings.json";
 const EXTRAS: &str = "skill,agents,rules,merge-driver";
-/// The second project.
+/// Folder of the second project.
 const OTHER: &str = "home/other";
 
 fn git(folder: &Path, home: &Path, args: &[&str]) {
@@ -19,7 +19,7 @@ fn git(folder: &Path, home: &Path, args: &[&str]) {
     assert!(done.unwrap().success(), "{args:?}");
 }
 
-/// Returns all files of the home with their contents, except our own folders and git's objects.
+/// Returns all files of the home with their contents, except Throughline's own folders and git's objects.
 fn everything(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![machine.path("home")];
@@ -40,7 +40,7 @@ fn everything(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Returns the files that differ.
+/// Returns the names of the files that differ.
 fn differing(one: &BTreeMap<PathBuf, Vec<u8>>, other: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
     let names = one.keys().chain(other.keys());
     let mut differing: Vec<String> = names
@@ -56,7 +56,7 @@ fn differing(one: &BTreeMap<PathBuf, Vec<u8>>, other: &BTreeMap<PathBuf, Vec<u8>
     differing
 }
 
-/// Returns a machine with two git projects that already have files wherever ours are inserted.
+/// Returns a machine with two git projects. All files into which Throughline inserts its parts already exist there.
 fn two_projects() -> Machine {
     let machine = Machine::new();
     fs::remove_dir_all(machine.path("home/work/.git")).unwrap();
@@ -86,7 +86,7 @@ fn append(machine: &Machine, below: &str, text: &str) {
     machine.write(below, &format!("{before}{text}"));
 }
 
-/// Sets a key of a JSON file, keeping its layout.
+/// Sets a key of a JSON file without changing its layout.
 fn set(machine: &Machine, below: &str, key: &str, value: &str) {
     let text = machine.read(below);
     let (head, _) = text.rsplit_once('}').unwrap();
@@ -95,7 +95,7 @@ fn set(machine: &Machine, below: &str, key: &str, value: &str) {
     machine.write(below, &format!("{head}{comma}\n  \"{key}\": {value}\n}}\n"));
 }
 
-/// Runs everything that `init` offers in both projects, and follows the instructions of the documentation.
+/// Adds all parts that `init` offers in both projects, and the additions that the documentation describes.
 fn set_up(machine: &Machine) {
     for (project, scope) in [("home/work", "user"), (OTHER, "local")] {
         let folder = machine.path(project);
@@ -103,11 +103,11 @@ fn set_up(machine: &Machine) {
         let init = ["init", "--yes", "--no-sync", "--settings", scope, "--with", EXTRAS];
         machine.ok(&[&init[..], &place].concat());
         machine.ok(&[&["add", "Bread is baked at night"][..], &place].concat());
-        // A paragraph copied by a user.
+        // A user copied the paragraph into another file.
         let agents = machine.read(&format!("{project}/AGENTS.md"));
         let (_, paragraph) = agents.split_once("Be kind.\n").unwrap();
         append(machine, &format!("{project}/CLAUDE.md"), paragraph);
-        // docs/team.md
+        // The addition in docs/team.md.
         append(
             machine,
             &format!("{project}/.git/hooks/pre-commit"),
@@ -119,14 +119,14 @@ fn set_up(machine: &Machine) {
             "    - repo: local\n      hooks:\n        - id: throughline\n          name: memory files\n          entry: \
              throughline check --staged\n          language: system\n          files: ^\\.throughline/memories/\n",
         );
-        // docs/install.md, in the client's format.
+        // The plugin, as in docs/install.md, in the format of the client.
         let settings = format!("{project}/.claude/settings.json");
         set(machine, &settings, "enabledPlugins", "{\"throughline@throughline\": true}");
     }
-    // docs/usage.md
+    // The addition in docs/usage.md.
     let line = "{ \"type\": \"command\", \"command\": \"throughline statusline\" }";
     set(machine, SETTINGS, "statusLine", line);
-    // docs/mcp.md, for one project, under another name.
+    // The server in docs/mcp.md, for one project and under another name.
     let servers = "{\"/x\": {\"a\": 1, \"mcpServers\": {\"memory\": {\"command\": \"throughline-mcp\", \"args\": []}}}}";
     let state = machine.read("home/.claude.json");
     let mut value: serde_json::Value = serde_json::from_str(&state).unwrap();
@@ -139,7 +139,7 @@ fn set_up(machine: &Machine) {
     machine.ok(&["man", man.to_str().unwrap()]);
 }
 
-/// Parts as listed by the dry run.
+/// The parts that the dry run lists.
 const PARTS: [&str; 19] = [
     "take the hooks out of /home/.claude/settings.json",
     "take the rules out of /home/.claude/settings.json",
@@ -178,14 +178,14 @@ fn all_projects_are_as_they_were() {
     let said = machine.ok(&["uninstall"]);
     assert!(said.contains("Taken out of /home/other/.git/config\n"), "{said}");
     let mut after = everything(&machine);
-    // The client's file was rewritten by its own program in the meantime.
+    // Claude Code rewrote its own file in the meantime, so its values are compared.
     let state = machine.path("home/.claude.json");
     let value = |files: &BTreeMap<PathBuf, Vec<u8>>| -> serde_json::Value {
         serde_json::from_slice(&files[&state]).unwrap()
     };
     assert_eq!(value(&after), value(&before));
     after.insert(state.clone(), before[&state].clone());
-    // Settings that a user edited afterwards keep those edits, with their layout.
+    // Later edits by the user are kept, with their layout.
     let settings: Vec<PathBuf> =
         after.keys().filter(|path| path.ends_with(".claude/settings.json")).cloned().collect();
     for path in settings {

@@ -1,4 +1,4 @@
-//! `throughline watch`.
+//! Tests of `throughline watch`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -10,7 +10,7 @@ use crate::common::Machine;
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 const UNIT: &str = "home/.config/systemd/user/throughline-watch.service";
 
-/// Returns a machine whose processor records its calls with their arguments.
+/// Returns a machine whose processor records its calls and their arguments.
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
@@ -31,7 +31,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Starts to watch; returns once the path is printed.
+/// Starts to watch; returns once the program has printed the path.
 fn watch(machine: &Machine) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child = machine.spawn(&["watch"], Stdio::piped());
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -116,7 +116,7 @@ fn install_writes_the_file_of_a_service_and_starts_nothing() {
     assert!(text.contains("bin/throughline") && text.contains("gpu.example:80"), "{text}");
     assert!(said.starts_with("Wrote ") && said.contains("each login:\n  "), "{said}");
     assert!(machine.ok(&["watch", "install"]).starts_with("Unchanged: "));
-    // A file that was changed is replaced only if the user agrees.
+    // A service file that was changed is replaced only if the user agrees.
     machine.write(unit, "mine\n");
     assert_eq!(machine.run(&["watch", "install"]).code, 11);
     assert_eq!(machine.read(unit), "mine\n");

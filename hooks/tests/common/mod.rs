@@ -1,4 +1,4 @@
-//! A sealed environment for hooks: a separate home, a trusted project, no variables from outside.
+//! A sealed environment for hooks, with a separate home and a trusted project, and without variables of the caller.
 
 #[path = "../../../memory-store/tests/common/search_mode.rs"]
 mod search_mode;
@@ -42,7 +42,7 @@ pub struct World {
     search: SearchMode,
 }
 
-/// Result of a hook's run.
+/// Output and duration of a hook's run.
 #[derive(Debug)]
 pub struct Ran {
     pub output: Output,
@@ -82,7 +82,7 @@ impl World {
         Self::with_memories_in(SearchMode::Words)
     }
 
-    /// Returns the same with an index for this search mode.
+    /// Like [`World::with_memories`], with an index for this search mode.
     pub fn with_memories_in(search: SearchMode) -> Self {
         let world = Self::trusted().searched(search);
         world.publish(&memories(), &Settings::default());
@@ -94,7 +94,7 @@ impl World {
         self.publish_with(memories, None, settings);
     }
 
-    /// Stages turns for the next index, beside the present ones or, if `afresh`, in their place.
+    /// Stages turns for the next index. They are added to the current turns, or replace them if `afresh` is true.
     pub fn staged(&self, afresh: bool, turns: impl IntoIterator<Item = Passage>) -> Option<Staged> {
         self.search.stage(&self.state().index, afresh, turns)
     }
@@ -106,7 +106,7 @@ impl World {
         self.publish_all(memories, turns, start, settings, false);
     }
 
-    /// Publishes memories as from the repository, all of them in the start plan.
+    /// Publishes memories as memories from the repository, all of which are in the start plan.
     pub fn publish_pulled(&self, memories: &[Memory], settings: &Settings) {
         let start = memories.iter().map(|memory| memory.id).collect();
         self.publish_all(memories, None, start, settings, true);
@@ -258,11 +258,11 @@ impl World {
     }
 }
 
-/// The error that one of the memories cures.
+/// The error that one of the sample memories solves.
 pub const ERROR: &str =
     "Exit code 101\nerror[E0277]: cannot multiply `i64` by `u32`\n  --> src/lib.rs:13:46\n";
 
-/// Returns sample memories: a wish, a decision, a fact about a file, a fix, and enough others to make words rare.
+/// Returns sample memories: a wish, a decision, a fact about a file, a fix, and enough others to make their words rare.
 pub fn memories() -> Vec<Memory> {
     let memory = |number: u8, kind, title: &str, body: &str, path: Option<&str>| {
         let created = Timestamp::parse("2026-09-20T10:00:00Z").unwrap();
@@ -305,7 +305,7 @@ pub fn memories() -> Vec<Memory> {
     memories
 }
 
-/// Writes the payload to a hook and waits for it.
+/// Writes the payload to a hook and waits until the hook ends.
 pub fn run(mut hook: Child, payload: &[u8]) -> Ran {
     let mut stdin = hook.stdin.take().unwrap();
     let payload = payload.to_vec();
@@ -317,7 +317,7 @@ pub fn run(mut hook: Child, payload: &[u8]) -> Ran {
 }
 
 impl Ran {
-    /// Returns its stdout. Checks its exit status, and that stderr is empty.
+    /// Returns the stdout of the run, after checking that it exited with 0 and that stderr is empty.
     #[track_caller]
     pub fn stdout(&self) -> String {
         assert_eq!(self.output.status.code(), Some(0), "{self:?}");
@@ -325,7 +325,7 @@ impl Ran {
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 
-    /// Returns the text for the model, after checking that the envelope is exact.
+    /// Returns the text for the model, after checking the exact form of the JSON around it.
     #[track_caller]
     pub fn context(&self, event: &str) -> String {
         let said: Value = serde_json::from_str(&self.stdout()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is known about a name: its facts, and what it is connected with.
+//! Facts about a name, and its connections.
 
 use std::time::Instant;
 
@@ -15,9 +15,9 @@ use crate::backend::{Neighbourhood, RecallRequest, RecallResponse, Rest, ToolErr
 use crate::processor;
 use crate::request::unused;
 
-/// Number of connections without an explicit limit.
+/// Default number of connections.
 const CONNECTIONS_MAX: usize = 40;
-/// Maximum similar names in an answer to an unknown one.
+/// Maximum similar names in the answer about an unknown name.
 const SIMILAR_MAX: usize = 5;
 
 impl Local {
@@ -126,7 +126,7 @@ impl Neighbourhood {
     }
 }
 
-/// Describes a connected node with the edge that led to it.
+/// Describes a connected node and the edge that led to it.
 fn connection(reached: &Reached, graph: &Graph) -> String {
     let node = graph.at(reached.node);
     let id = match node.kind {
@@ -159,7 +159,8 @@ fn unknown(name: &str, near: &[&str]) -> String {
     }
 }
 
-/// Returns the work of past sessions; none if the processor does not answer, since most connections are of memories.
+/// Returns the work of past sessions. If the processor does not answer, returns none, since most connections are
+/// between memories.
 fn works(tree: &Tree) -> Vec<SessionWork> {
     let sessions = processor::sessions(tree.project).unwrap_or_default();
     let works = sessions.into_iter().map(|session| SessionWork {

@@ -1,4 +1,4 @@
-//! Finds a memory by its id, using index and journal: of all memory files only its own is read.
+//! Finds a memory by its id, using index and journal. Only the file of this memory is read.
 
 use memory_store::Error;
 use memory_store::memory::Scope;
@@ -11,7 +11,7 @@ use super::Local;
 use super::remember::ProjectStore;
 use crate::backend::ToolError;
 
-/// A memory that was named by its id.
+/// A memory that was found by its id.
 pub(super) struct FoundMemory {
     pub store: Store,
     pub trust: Trust,
@@ -20,7 +20,7 @@ pub(super) struct FoundMemory {
 }
 
 impl Local {
-    /// Finds a memory by its id, or the end of it, in the project's store or the user's; `None` if there is none.
+    /// Finds a memory by its id or the end of the id, in the project's store or in the user's; `None` if there is none.
     pub(super) fn find_by_id(
         &self,
         id: &str,
@@ -76,7 +76,8 @@ pub(super) fn no_such_id(id: &str) -> ToolError {
     ))
 }
 
-/// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.
+/// Returns a store and its trust state. In the store, a withheld memory, or one from the repository, does not hide
+/// another memory with the same id.
 pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), ToolError> {
     let mut trust = Trust::of(&store, settings)?;
     trust.asks_singly = true;

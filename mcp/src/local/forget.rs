@@ -16,11 +16,11 @@ use crate::backend::{ForgetResponse, ToolError};
 const TITLE_BEFORE: &str = "(archived before)";
 
 impl Local {
-    /// Archives memories; those that are archived already stay so. All are looked up first, so that a mistyped id
-    /// changes nothing.
+    /// Archives memories; memories that are already archived stay archived. All ids are looked up before any change, so
+    /// that a mistyped id changes nothing.
     ///
     /// # Errors
-    /// Returns an error if there is no such memory, or one may not be archived.
+    /// Returns an error if there is no memory with one of the ids, or if it may not be archived.
     pub fn forget(&self, ids: &[String]) -> Result<Vec<ForgetResponse>, ToolError> {
         let project = self.project()?;
         let mut found: Vec<(&str, Option<FoundMemory>)> = Vec::new();
@@ -63,7 +63,7 @@ impl Local {
         let short = found.stored.memory.id.short();
         let FoundMemory { store, trust, stored, scope } = found;
         let hit = recall.listed(stored.memory.id, self.now());
-        // The title of a quarantined memory is not repeated.
+        // The title of a quarantined memory is not printed.
         let redactor = store.redactor(settings);
         let held = trust.judgement(&stored, &redactor).held.is_some();
         if store.is_persons(&stored)? && !held {
@@ -73,7 +73,7 @@ impl Local {
             return Ok(asked_to_forget(&short, &stored.memory.title, hit));
         }
         store.forget_one(&stored.path, stored.memory.id, &redactor, self.now())?;
-        // The file is removed, so that no hook prints it even if the journal cannot be written.
+        // A failure of the journal is ignored: the file is removed, so no hook prints the memory.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, tree, scope, gone));
         let hold_again = self.hold_again(&stored.memory, project);
@@ -115,7 +115,8 @@ impl Local {
         Ok(ForgetResponse { id, title, already: true, undo, text, ..ForgetResponse::default() })
     }
 
-    /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
+    /// Removes the links of memories that the removed memory `gone` had replaced. Returns the ids of those that no
+    /// other memory replaces.
     fn hold_again(&self, gone: &Memory, project: &ProjectStore) -> Vec<String> {
         let recall = &project.recall;
         // The index was opened before the removal, so it still contains links that only the newer memory has.
@@ -136,13 +137,13 @@ impl Local {
 }
 
 impl FoundMemory {
-    /// Returns whether it is a wish of the user's for every project.
+    /// Returns whether the memory is a statement of the user that applies to every project.
     pub(super) fn is_users_everywhere(&self) -> bool {
         self.scope == Scope::User && self.stored.memory.source.said_by != Some(SaidBy::Assistant)
     }
 }
 
-/// Answers that a memory of the user's stays active until the user agrees.
+/// Returns the answer about a memory of the user, which stays active until the user agrees.
 fn asked_to_forget(short: &str, title: &str, hit: Option<Hit>) -> ForgetResponse {
     let undo = format!(
         "It stays in force until the user agrees. They are asked at the next start of a session, and decide with `throughline review`, or at once with \

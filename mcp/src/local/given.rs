@@ -1,8 +1,8 @@
-//! Records what MCP answers contain: memories and turns are added to the session's file, so that no hook injects them
-//! again. Each answer leaves a receipt for `throughline why`, `status` and the worth of a memory.
+//! Records the memories and turns in answers of the MCP server. They are added to the session's file, so that no hook
+//! injects them again. Each answer also leaves a receipt for `throughline why`, `status` and the worth of a memory.
 //!
-//! Both files belong to the hooks, which append to them without a lock, like this module (`hooks::session` describes
-//! the format of the lines).
+//! Both files are those of the hooks. Hooks and this module append to them without a lock; `hooks::session` describes
+//! the format of the lines.
 
 use std::fmt::Write as _;
 use std::io;
@@ -18,20 +18,20 @@ use serde_json::json;
 
 use super::{ANSWER_TOKENS_MAX, Local};
 
-/// Maximum characters of a memory that are injected again after a compaction.
+/// Maximum characters of a memory's text that hooks may inject again after a compaction.
 const AGAIN_CHARS_MAX: usize = 700;
 
 /// An answer that contains memories or turns of sessions.
 pub(super) struct GivenAnswer<'a> {
     pub tree: &'a Tree,
-    /// The tool or the prompt.
+    /// Name of the tool or the prompt.
     pub event: &'a str,
     pub query: Option<&'a str>,
     pub hits: &'a [Hit],
     pub rendered: &'a render::Rendered,
-    /// Whether it contains any.
+    /// Whether the answer contains any memories or turns.
     pub found: bool,
-    /// Start of the call.
+    /// Time at which the call began.
     pub started: Instant,
 }
 
@@ -47,7 +47,7 @@ impl Local {
         drop(self.leave_receipt(answer));
     }
 
-    /// Records a memory that this session saved as known to it. Errors are ignored.
+    /// Records in the session's file that the session contains a memory that it saved. Errors are ignored.
     pub(super) fn record_saved(&self, id: MemoryId, tree: &Tree) {
         if self.environment.session.is_none() {
             return;
@@ -65,7 +65,7 @@ impl Local {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let claimant = u64::from_le_bytes(random);
-        // A line truncated by a full disk must not become part of ours.
+        // If a full disk truncated the last line, the new line must not continue it.
         let mut lines = String::new();
         if !before.is_empty() && !before.ends_with('\n') {
             lines.push('\n');
@@ -88,7 +88,7 @@ impl Local {
         }
     }
 
-    /// Leaves a receipt of an answer with the others of the day.
+    /// Appends a receipt of an answer to the receipts of the day.
     pub(super) fn leave_receipt(&self, answer: &GivenAnswer<'_>) -> io::Result<()> {
         let now = self.now();
         let memories: Vec<_> = answer

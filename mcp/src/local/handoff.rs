@@ -1,4 +1,4 @@
-//! The last handoff, and the memories that a person should review, for the prompts of the server.
+//! Texts for the prompts of the server: the last handoff, and the memories that a person should review.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -22,13 +22,13 @@ use super::Local;
 use super::given::GivenAnswer;
 use crate::backend::ToolError;
 
-/// Maximum memories compared with each other to find duplicates, latest first.
+/// Maximum memories that are compared with each other to find duplicates; the latest are used.
 const COMPARED_MAX: usize = 400;
-/// Maximum memories named for one reason.
+/// Maximum memories that are listed for one reason.
 const NAMED_MAX: usize = 8;
 /// Days after which a memory that was never injected counts as unused.
 const UNUSED_DAYS: i64 = 90;
-/// Maximum days of receipts read, latest first.
+/// Maximum days of receipts that are read; the latest are used.
 const DAYS_MAX: usize = 60;
 
 impl Local {
@@ -89,7 +89,7 @@ impl Local {
         Ok((!text.is_empty()).then(|| render::wrap(&format!("{lead}\n{}", text.trim_end()))))
     }
 
-    /// Returns old memories that no receipt contains.
+    /// Returns old memories that are not in any receipt.
     fn unused(&self, memories: &[(Hit, bool)], tree: &Tree) -> Vec<String> {
         let given = self.given_lately(tree);
         let old = memories.iter().rev().filter(|(hit, pinned)| {
@@ -118,7 +118,7 @@ impl Local {
     }
 }
 
-/// Fields of a receipt needed here.
+/// The needed fields of a receipt.
 #[derive(Deserialize)]
 struct SessionReceipt {
     #[serde(default)]
@@ -130,7 +130,7 @@ struct GivenReceipt {
     id: MemoryId,
 }
 
-/// Formats a memory as a line with its author, which determines how it may be changed.
+/// Formats a memory as a line that includes its author, who determines how the memory may be changed.
 fn line(hit: &Hit) -> String {
     let words = match (hit.said_by, hit.collection) {
         _ if hit.from_repository => "the repository's words",
@@ -152,7 +152,8 @@ fn contradicting(recall: &Recall, memories: &[(Hit, bool)]) -> Vec<String> {
     lines.take(NAMED_MAX).collect()
 }
 
-/// Returns pairs in which one memory repeats the other, or has its kind and title, and that no person settled.
+/// Returns pairs of memories that are duplicates, or have the same kind and title, and about which no person has
+/// decided.
 fn duplicates(memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
     let statements: Vec<(Statement, String, &Hit)> = memories
         .iter()

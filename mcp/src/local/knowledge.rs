@@ -1,4 +1,4 @@
-//! Names and facts of all memories of both stores, read together for one call.
+//! Names and facts of all memories in both stores, read together for one call.
 
 use memory_store::embed::Table;
 use memory_store::knowledge::facts::{Conflict, Statement};
@@ -15,15 +15,15 @@ use memory_store::{MemoryId, Timestamp};
 use super::Local;
 use crate::backend::ToolError;
 
-/// The memories that a caller may read, without secrets, with their names and facts.
+/// The memories that a caller may read, in redacted form, with their names and facts.
 pub(super) struct ReadKnowledge {
     pub memories: Vec<Memory>,
     pub knowledge: Knowledge,
 }
 
 impl Local {
-    /// Reads the memories of both stores, without withheld ones and those of subagents other than `agent`, and with
-    /// them one that is not saved yet or that replaces its saved form.
+    /// Reads the memories of both stores, except withheld memories and those of subagents other than `agent`. Adds a
+    /// memory that is not saved yet, or that replaces its saved form.
     pub(super) fn knowledge(
         &self,
         tree: &Tree,
@@ -87,7 +87,7 @@ impl ReadKnowledge {
         render::clean(&format!("{not}{predicate}: {value}"))
     }
 
-    /// Describes how the facts of a memory relate to those of others.
+    /// Describes how the facts of a memory relate to facts of other memories.
     pub fn conflicts(&self, id: MemoryId) -> Vec<String> {
         let book = &self.knowledge.book;
         let pairs = book.pairs_of(id).map(|pair| {
@@ -113,7 +113,7 @@ impl ReadKnowledge {
         pairs.collect()
     }
 
-    /// Returns the statements that a memory states alike, true at a time, of all other memories.
+    /// Returns the statements of other memories that are true at a time and equal to a statement of this memory.
     pub fn stated_like(&self, id: MemoryId, at: Timestamp) -> Vec<&Statement> {
         let all = &self.knowledge.book.statements;
         let is_like = |one: &Statement, other: &Statement| {

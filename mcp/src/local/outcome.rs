@@ -1,5 +1,5 @@
-//! The outcome of a session, in one call at its end: each decision and each open task becomes a note, through the checks
-//! of all notes. The record of the session contains the whole outcome, which the processor reads in the call.
+//! The outcome of a session, saved in one call at its end. Each decision and each open task becomes a note, with the
+//! same checks as all notes. The processor reads the whole outcome from the call, and adds it to the session record.
 
 use memory_store::Kind;
 

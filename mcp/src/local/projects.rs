@@ -1,4 +1,4 @@
-//! Memories of the user's other projects, as far as the user shares them.
+//! Memories of the user's other projects that the user shares.
 
 use std::time::Instant;
 
@@ -13,9 +13,9 @@ use super::recall::FoundHits;
 use super::{ANSWER_TOKENS_MAX, Local};
 use crate::backend::{Page, RecallRequest};
 
-/// Maximum projects searched.
+/// Maximum projects that are searched.
 const PROJECTS_MAX: usize = 16;
-/// Maximum memories of each project.
+/// Maximum memories that are returned for each project.
 const HITS_MAX: usize = 4;
 /// Maximum tokens of each project's text.
 const TOKENS_MAX: u32 = 800;
@@ -29,7 +29,7 @@ pub(super) struct Other {
 }
 
 impl Other {
-    /// Keeps only the hits that the text contains.
+    /// Keeps only the hits that are contained in the rendered text.
     fn new(name: String, tree: Tree, mut hits: Vec<Hit>, rendered: Rendered) -> Self {
         hits.retain(|hit| rendered.pieces.iter().any(|piece| piece.id == hit.id));
         Self { name, tree, hits, rendered }
@@ -48,14 +48,14 @@ pub(super) fn with_others(own: String, own_is_empty: bool, others: &[Other]) -> 
     std::iter::once(own).chain(others).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the project's own hits: the user's memories are found in the current project.
+/// Removes the user's own memories from the hits, since they are found in the current project already.
 fn of_project(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.retain(|hit| hit.collection != Collection::User);
     hits
 }
 
 impl Local {
-    /// Searches the other shared projects with the filters of the request, and returns the hits by project. Sets
+    /// Searches the other shared projects with the filters of the request. Returns the hits by project. Sets
     /// `held_back` if a memory was withheld.
     pub(super) fn of_other_projects(
         &self,
@@ -87,7 +87,7 @@ impl Local {
             ..request.clone()
         };
         let (mut others, mut room, mut left_out) = (Vec::new(), ANSWER_TOKENS_MAX, Vec::new());
-        // In total at most as many as on a page of this project.
+        // All projects together return at most as many hits as a page of this project.
         let mut hits_left = request.page.limit;
         for tree in shared {
             let name = name(&tree);
@@ -123,8 +123,8 @@ impl Local {
         others
     }
 
-    /// Finds memories of other shared projects by id, with their whole texts; `missing` keeps the ids that were not
-    /// found.
+    /// Finds memories of other shared projects by their ids, with their whole texts. `missing` then contains only the
+    /// ids that were not found.
     pub(super) fn of_other_projects_by_id(
         &self,
         missing: &mut Vec<&str>,
@@ -155,19 +155,19 @@ impl Local {
         others
     }
 
-    /// Writes a receipt in each project whose memories were returned.
+    /// Writes a receipt into each project of which memories were returned.
     pub(super) fn record_given_of_others(&self, others: &[Other], started: Instant) {
         let (event, query, found) = ("recall", None, true);
         for Other { tree, hits, rendered, .. } in
             others.iter().filter(|other| self.may_note(&other.tree))
         {
             let answer = GivenAnswer { tree, event, query, hits, rendered, found, started };
-            // Errors are ignored: only this receipt is missing.
+            // An error is ignored, since only a receipt is lost.
             drop(self.leave_receipt(&answer));
         }
     }
 
-    /// Returns the working trees of other projects that may be asked from here, one for each project.
+    /// Returns a working tree of each other project that may be queried from this one.
     fn shared_trees(&self, own: &Tree) -> Vec<Tree> {
         let dirs = &self.environment.dirs;
         let is_asked =

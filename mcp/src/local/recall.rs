@@ -26,12 +26,12 @@ use crate::request::{Projects, unused};
 
 /// Maximum characters of a memory's text in JSON.
 pub(super) const TEXT_CHARS_MAX: usize = 1_500;
-/// Note for a caller that reached the last possible page.
+/// Note on the last page that a cursor can reach.
 const NO_MORE_PAGES: &str =
     "There is more than pages lead to: ask for less, by time, kind or other words.";
 /// Maximum memories of each kind in a brief.
 const BRIEF_OF_KIND_MAX: usize = 4;
-/// Kinds in a brief, in their order.
+/// Kinds in a brief, in the order of the brief.
 const BRIEF_KINDS: [Kind; 8] = [
     Kind::Convention,
     Kind::Preference,
@@ -43,12 +43,12 @@ const BRIEF_KINDS: [Kind; 8] = [
     Kind::Task,
 ];
 
-/// Hits of a request before they are divided into pages.
+/// The hits of a request, before they are divided into pages.
 #[derive(Default)]
 pub(super) struct FoundHits {
     pub recalled: Recalled,
     pub notes: Vec<String>,
-    /// The last sessions that changed the files of a brief.
+    /// Lines about the last sessions that changed the files of a brief.
     sessions: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl Local {
         let ids = match &request.query {
             None => request.ids.clone(),
             Some(query) if request.ids.is_empty() => ids_in(query),
-            // Ids are exact, so no search is needed.
+            // Ids are looked up, so no search is needed.
             Some(_) => request.ids.clone(),
         };
         let asked_as_words = request.ids.is_empty();
@@ -88,7 +88,7 @@ impl Local {
                 self.brief(request, &recall, &tree, now)?
             }
             _ => {
-                // Passages have no titles.
+                // Passages have no titles, so a request for titles finds only memories.
                 let tier = if request.titles() { Tier::Memories } else { Tier::Both };
                 self.by_words(request, &recall, &tree, tier, now)?
             }
@@ -125,7 +125,7 @@ impl Local {
         Ok((recall, now))
     }
 
-    /// Searches by words; memories about the requested files come first.
+    /// Searches by words. Memories about the requested files are first.
     pub(super) fn by_words(
         &self,
         request: &RecallRequest,
@@ -140,7 +140,7 @@ impl Local {
             self.span(request.since.as_deref(), request.before.as_deref(), as_of)?;
         let everywhere = Search {
             text: request.query.clone().unwrap_or_default(),
-            // Without a query the latest memories are listed.
+            // Without a query, the latest memories are listed.
             tier: if request.query.is_some() { tier } else { Tier::Memories },
             kinds: request.kinds.clone(),
             tags: request.tags.clone(),
@@ -179,8 +179,8 @@ impl Local {
         Ok(FoundHits { recalled, notes, sessions: Vec::new() })
     }
 
-    /// Returns a brief for a task in some files: memories of each relevant kind about these files, then those that
-    /// apply everywhere.
+    /// Returns a brief for a task in some files: first memories about these files, by kind, then memories that apply
+    /// everywhere.
     fn brief(
         &self,
         request: &RecallRequest,
@@ -196,7 +196,7 @@ impl Local {
         let mut paths: Vec<String> =
             request.paths.iter().map(|path| relative(path, tree)).collect();
         let mut found = FoundHits::default();
-        // A task in the whole project concerns every file.
+        // A task in the whole project concerns all files.
         if paths.iter().any(String::is_empty) {
             paths.clear();
         }
@@ -226,8 +226,8 @@ impl Local {
         Ok(found)
     }
 
-    /// Returns the project's memories whose time is over by now. An index does not keep them, so that of all files those
-    /// that it does not name are read.
+    /// Returns the project's memories that have expired. The index does not contain them, so the files that the index
+    /// does not contain are read.
     fn expired(&self, tree: &Tree, recall: &Recall) -> Result<Vec<Document>, ToolError> {
         let dirs = &self.environment.dirs;
         let (settings, _) = settings_file::load(dirs, Some(tree));
@@ -235,8 +235,8 @@ impl Local {
         Ok(store.expired(&trust, &settings, recall, tree, self.now()))
     }
 
-    /// Returns memories by id with their whole texts; `None` if the words only resemble ids. Ids unknown in this
-    /// project are looked up in the projects that the user shares.
+    /// Returns memories by their ids, with their whole texts. Returns `None` if the words are not ids but only resemble
+    /// them. Ids that are unknown in this project are looked up in the projects that the user shares.
     fn by_ids(
         &self,
         ids: &[String],
@@ -341,7 +341,8 @@ impl Local {
         hits.collect()
     }
 
-    /// Returns a hit with the whole text of its file; the index contains only its beginning.
+    /// Replaces the text of a hit by the whole text of its file, since the index contains only the beginning of long
+    /// texts.
     fn whole(&self, hit: Hit, tree: &Tree) -> Hit {
         if hit.text.len() + 4 < MEMORY_BYTES_MAX {
             return hit;
@@ -364,7 +365,7 @@ impl Local {
         }
     }
 
-    /// Cuts a page from the hits and adds notes about the rest.
+    /// Cuts a page from the hits, and adds notes about the other hits.
     fn answer(
         &self,
         request: &RecallRequest,
@@ -373,7 +374,7 @@ impl Local {
         started: Instant,
     ) -> Result<RecallResponse, ToolError> {
         let FoundHits { mut recalled, mut notes, sessions } = found;
-        // Other projects are queried only for the first page.
+        // Other projects are searched only for the first page.
         let others = match (request.projects == Some(Projects::All)) && request.page.skip == 0 {
             true => self.of_other_projects(request, tree, &mut notes, &mut recalled.held_back),
             false => Vec::new(),
@@ -391,7 +392,7 @@ impl Local {
             found: !rendered.pieces.is_empty(),
             started,
         };
-        // A title alone does not count as an injection.
+        // An answer with only titles does not count as an injection.
         if !request.titles() {
             self.record_given(&given);
             self.record_given_of_others(&others, started);
@@ -448,14 +449,14 @@ impl Local {
     }
 }
 
-/// Hits of a page with their text.
+/// The hits of a page with their text.
 pub(super) struct ShownPage {
     pub hits: Vec<Hit>,
     pub rendered: Rendered,
     pub rest: Rest,
 }
 
-/// Returns the passages and the memories among the hits that a text contains.
+/// Returns the passages and the memories among the hits that a rendered text contains.
 pub(super) fn shown_hits<'h>(hits: &'h [Hit], rendered: &Rendered) -> (Vec<&'h Hit>, Vec<&'h Hit>) {
     let is_shown = |hit: &&Hit| rendered.pieces.iter().any(|piece| piece.id == hit.id);
     let is_turn =
@@ -463,7 +464,7 @@ pub(super) fn shown_hits<'h>(hits: &'h [Hit], rendered: &Rendered) -> (Vec<&'h H
     hits.iter().filter(is_shown).partition(is_turn)
 }
 
-/// Returns the speaker to which a memory is attributed, if any.
+/// Returns the speaker to whom a memory is attributed, if any.
 pub(super) fn speaker(hit: &Hit) -> Option<&'static str> {
     match (render::is_noted(hit), hit.said_by, hit.from_repository) {
         (true, ..) => Some("Claude"),
@@ -472,7 +473,8 @@ pub(super) fn speaker(hit: &Hit) -> Option<&'static str> {
     }
 }
 
-/// Inserts lines after the memories of a text, inside our delimiters: session summaries contain users' words too.
+/// Inserts lines after the memories of a text, before the closing delimiter: lines about sessions also contain words of
+/// users.
 fn inside(text: String, lines: &[String]) -> String {
     if lines.is_empty() {
         return text;
@@ -487,9 +489,10 @@ fn inside(text: String, lines: &[String]) -> String {
 }
 
 impl Page {
-    /// Returns the number of hits to request: this page, the pages before it, and one to detect further pages.
+    /// Returns the number of hits to request: those of this page and the pages before it, and one more to detect
+    /// whether further pages exist.
     pub(super) fn wanted(&self) -> usize {
-        // Only a later page has to be located in the list again.
+        // For a later page, more hits are requested, since its start has to be found again in the list.
         let slack = if self.skip == 0 { 0 } else { PAGE_SLACK };
         self.skip + self.limit + 1 + slack
     }
@@ -515,19 +518,21 @@ impl Page {
         ShownPage { hits, rendered, rest }
     }
 
-    /// Cuts the page from a list that begins with the hits of earlier pages; also returns whether there are more.
+    /// Cuts the page from a list that begins with the hits of earlier pages. Also returns whether there are further
+    /// hits.
     fn cut(&self, hits: Vec<Hit>) -> (Vec<Hit>, bool) {
         let is_last = |hit: &Hit| Some(hit.id.to_string()) == self.last;
         let start = match hits.iter().position(is_last) {
             Some(last) => last + 1,
-            // The last hit was removed, which shifts the list by one: a repeated hit is better than a missing one.
+            // The last hit of the previous page was removed, which moves the list by one. A repeated hit is better than
+            // a missing one.
             None => self.skip.saturating_sub(1),
         };
         let more = hits.len() > start + self.limit;
         (hits.into_iter().skip(start).take(self.limit).collect(), more)
     }
 
-    /// Returns the position after the hits of this page; `last` is the id of the last one shown.
+    /// Returns the position after the hits of this page. `last` is the id of the last hit on it.
     pub(super) fn rest(
         &self,
         truncated: bool,

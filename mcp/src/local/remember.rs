@@ -1,4 +1,4 @@
-//! Saves or changes a memory at the model's request, and reports the memories near it.
+//! Saves or changes a memory at the model's request, and reports its neighbours.
 
 use std::path::{Component, Path};
 
@@ -29,33 +29,33 @@ use crate::request::Reach;
 
 /// Confidence of a memory that a model chose to save.
 const CONFIDENCE: f32 = 0.9;
-/// Maximum bytes of a file that are hashed, to detect later changes.
+/// Maximum bytes of a file whose content is hashed to detect later changes.
 const HASHED_BYTES_MAX: usize = 4 << 20;
 
-/// Answer to a request to save for all projects: only the user can do that.
+/// Answer to a request to save a memory for all projects, which only the user may do.
 const OF_THIS_PROJECT: &str = "Saved for this project only, as a note by Claude: the user can add a memory for \
                                every project with `throughline add --user`.";
 
-/// Project that a call changes, and what is read of it once.
+/// The project that a call changes, with the data that is read once.
 pub(super) struct ProjectStore {
     pub tree: Tree,
     pub settings: Settings,
     pub recall: Recall,
 }
 
-/// A memory that a call has written, and how it relates to others.
+/// A memory that a call has written, with the memories to which it relates.
 struct WrittenFile {
     saved: Saved,
     trust: Trust,
     redactor: Redactor,
     scope: Scope,
     replaced: Vec<FoundMemory>,
-    /// Statements of the user that the memory replaces once the user agrees.
+    /// Statements of the user that this memory replaces if the user agrees.
     asked: Vec<FoundMemory>,
     both_hold: bool,
 }
 
-/// Change of one memory by its id.
+/// The change of a memory that was named by its id.
 struct MemoryEdit<'a> {
     request: &'a RememberRequest,
     paths: Vec<PathRef>,
@@ -63,11 +63,11 @@ struct MemoryEdit<'a> {
     replaced: Vec<MemoryId>,
     /// Time of the change, if the text of the memory changes.
     said: Option<Timestamp>,
-    /// New relations, if they are recomputed.
+    /// New relations, if the text was compared again.
     relations: Option<Vec<Relation>>,
-    /// Requested facts.
+    /// Facts in the request.
     facts: Vec<Fact>,
-    /// Requested links.
+    /// Links in the request.
     links: Vec<Relation>,
 }
 
@@ -87,7 +87,8 @@ impl Local {
         }
     }
 
-    /// Saves a memory. The memories that it replaces are looked up first, so that a mistyped id changes nothing.
+    /// Saves a memory. The memories that it replaces are looked up before any change, so that a mistyped id changes
+    /// nothing.
     fn save(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
         let project = self.project()?;
         let ProjectStore { tree, settings, recall } = &project;
@@ -133,7 +134,7 @@ impl Local {
         Ok(self.response(&file.saved, &project, &near, &notes))
     }
 
-    /// Reports what saving a memory would do, without saving it.
+    /// Reports the effect of saving a memory, without saving it.
     fn checked(
         &self,
         memory: &Memory,
@@ -181,7 +182,7 @@ impl Local {
         let facts = facts(&request.facts, "facts", now)?;
         let (links, mut replaces) = self.links(request, Some(before.id), &project)?;
         if let Some(by) = before.superseded_by.filter(|_| !replaces.is_empty()) {
-            // This memory becomes active again and replaces the one that had superseded it.
+            // The memory becomes active again, and replaces the memory that had superseded it.
             replaces.push(by.to_string());
         }
         let replaced = self.replaced(&replaces, &project)?;
@@ -223,7 +224,7 @@ impl Local {
         }
         let (ended, ends) = self.end_facts(request, &project)?;
         notes.extend(ends);
-        // The call itself contained the text, so no hook needs to inject it in this session.
+        // The call itself contained the text, so no hook needs to inject the memory into this session.
         if !request.text.is_empty() {
             self.record_saved(before.id, tree);
         }
@@ -254,7 +255,7 @@ impl Local {
         Ok(ProjectStore { tree, settings, recall })
     }
 
-    /// Records that a memory was reviewed and is still true, and which memories are valid beside it.
+    /// Records that a memory was confirmed as still true, and which other memories are valid together with it.
     fn note_reviewed(
         &self,
         memory: &Memory,
@@ -268,8 +269,8 @@ impl Local {
         if request.still_true || request.helpful.is_some() || !beside.is_empty() {
             let now = self.now();
             Reviewed::change(&self.environment.dirs.project(tree.project), |reviewed| {
-                // The date of the statement does not change; its files are compared with their present state from now
-                // on. The memory does not count as kept by a person.
+                // The date of the statement does not change. From now on, the memory's files are compared with their
+                // current state. A confirmation by the model does not count as one by a person.
                 if request.still_true {
                     reviewed.confirmed.insert(memory.id, now);
                 }
@@ -322,8 +323,8 @@ impl Local {
         } else if waits {
             notes.push("It waits for the user's `throughline review`.".to_owned());
         }
-        // A withheld memory must not take the place of an active one. A draft only stores the link, which is deleted
-        // with the draft if it is rejected.
+        // A withheld memory must not replace an active one. A draft only contains the link, which disappears with the
+        // draft if it is rejected.
         if judgement.held.is_none() && !waits {
             for older in &file.replaced {
                 let id = older.stored.memory.id;
@@ -356,8 +357,8 @@ impl Local {
         self.settle(near, memory, file.both_hold, project, notes)
     }
 
-    /// Returns the neighbours still to be reported, and adds questions about those that need a decision. With
-    /// `both_hold`, the pairs are recorded as in `throughline review`, and no question is added.
+    /// Returns the neighbours to report, and adds questions about those that need a decision. With `both_hold`, the
+    /// pairs are recorded as decided, as in `throughline review`, and no question is added.
     fn settle(
         &self,
         mut near: Vec<Neighbour>,
@@ -369,7 +370,8 @@ impl Local {
         let own = memory.id;
         let title = folded_title(&memory.title);
         for near in &mut near {
-            // A memory of the same kind and title that was not updated, such as the user's, has a different text.
+            // A memory of the same kind and title was not updated, for example because it is the user's, so the two
+            // texts contradict each other.
             if near.kind == memory.kind && folded_title(&near.title) == title && !near.asks() {
                 near.verdict = Verdict::Contradiction;
             }
@@ -392,7 +394,7 @@ impl Local {
             let named: Vec<String> = asking.iter().map(|near| near.id.short()).collect();
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
-        // A settled pair is no longer a contradiction.
+        // A pair that was just decided is no longer reported.
         near.retain(|near| !(both_hold && near.asks()));
         Ok(near)
     }
@@ -417,7 +419,7 @@ impl Local {
         }
     }
 
-    /// Describes a memory and its neighbours, wherever it is stored.
+    /// Describes a memory and its neighbours.
     fn described(
         &self,
         memory: &Memory,
@@ -450,7 +452,7 @@ impl Local {
         }
     }
 
-    /// Finds the memories that are to be replaced. What is held back is none: its text is not the user's word.
+    /// Finds the memories to replace. A withheld memory cannot be replaced, since the user has not released its text.
     fn replaced(
         &self,
         ids: &[String],
@@ -478,8 +480,8 @@ impl Local {
         Ok(replaced)
     }
 
-    /// Finds the memories near one that is to be saved. Pairs recorded as both valid, with this memory or with `same`,
-    /// are omitted unless `both_hold` is set.
+    /// Finds the neighbours of a memory that is being saved. Unless `both_hold` is set, pairs that a person or the
+    /// model decided to keep, with this memory or with `same`, are omitted.
     fn near(
         &self,
         memory: &Memory,
@@ -490,7 +492,7 @@ impl Local {
         let ProjectStore { tree, recall, .. } = project;
         let mut near =
             neighbour::find(recall, &Statement::from(memory), Some(memory.id), self.now());
-        // What one subagent is given neither repeats nor replaces what others are.
+        // Memories of different subagents neither repeat nor replace each other.
         near.retain(|near| {
             recall
                 .indexed(near.id)
@@ -504,8 +506,8 @@ impl Local {
         near
     }
 
-    /// Returns the neighbours that a new memory covers completely and therefore replaces. Excludes memories that the
-    /// user stated, wrote or kept, and `same`, which is updated.
+    /// Returns the neighbours that a new memory covers completely and therefore replaces. Memories that the user
+    /// stated, wrote or confirmed are excluded, and so is `same`, which is updated.
     fn united(
         &self,
         near: &[Neighbour],
@@ -527,7 +529,7 @@ impl Local {
         Ok(united)
     }
 
-    /// Marks a memory as replaced by another one; `None` removes the mark.
+    /// Marks a memory as replaced by another one, or removes the mark if `by` is `None`.
     pub(super) fn mark_replaced(
         &self,
         older: &FoundMemory,
@@ -537,12 +539,12 @@ impl Local {
         let FoundMemory { store, trust, stored, scope } = older;
         let redactor = store.redactor_for_writing(&project.settings)?;
         let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
-        // The newer memory has the link too, so the index contains it in any case.
+        // If this fails, the index still contains the link, since it is also in the file of the newer memory.
         self.note_again(&saved.stored, (trust, &redactor), *scope, &project.tree);
         Ok(())
     }
 
-    /// Writes the current state of a memory to the journal. If that fails, the next sync does it.
+    /// Writes the current state of a memory to the journal. An error is ignored, since the next sync reads the file.
     pub(super) fn note_again(
         &self,
         stored: &Stored,
@@ -555,7 +557,7 @@ impl Local {
         drop(journal::note(&self.environment.dirs, tree, scope, change));
     }
 
-    /// Writes a memory to the journal again, after a decision about it.
+    /// Writes a memory to the journal again after a decision about it.
     fn refresh(&self, id: MemoryId, project: &ProjectStore) {
         let ProjectStore { tree, settings, .. } = project;
         let Ok(Some(found)) = self.find_by_id(&id.to_string(), project) else { return };
@@ -563,7 +565,7 @@ impl Local {
         self.note_again(&stored, (&trust, &store.redactor(settings)), scope, tree);
     }
 
-    /// Builds the memory to be saved, before redaction.
+    /// Builds the memory to save, before redaction.
     fn memory(
         &self,
         request: RememberRequest,
@@ -639,7 +641,7 @@ impl MemoryEdit<'_> {
     }
 }
 
-/// Returns whether a text is given and differs from the present one.
+/// Returns whether a new text is given and differs from the old one.
 fn is_other(old: &str, new: &str) -> bool {
     !new.is_empty() && new.trim() != old.trim()
 }
@@ -651,14 +653,14 @@ fn changes_statement(before: &Memory, request: &RememberRequest) -> bool {
         || request.kind.is_some_and(|kind| kind != before.kind)
 }
 
-/// Returns whether a request changes where a memory belongs.
+/// Returns whether a request changes how a memory is classified: its files, tags, topic or subagent.
 fn rearranges(request: &RememberRequest) -> bool {
     !(request.paths.is_empty() && request.tags.is_empty())
         || request.topic.is_some()
         || request.agent.is_some()
 }
 
-/// Refuses changes to the user's memories, except for pins and links.
+/// Rejects changes to the user's memories, except pins and links.
 fn check_persons(
     memory: &Memory,
     scope: Scope,
@@ -690,8 +692,8 @@ fn check_persons(
     }
 }
 
-/// Refuses changes to memories from the repository, except for links between memories: a changed file would count as
-/// this machine's.
+/// Rejects changes to memories from the repository, except links to other memories: a changed file would count as
+/// written on this machine.
 fn check_repository_text(
     memory: &Memory,
     request: &RememberRequest,
@@ -721,8 +723,8 @@ fn new_relations(before: &Memory, near: &[Neighbour], edit: &MemoryEdit<'_>) -> 
     relations
 }
 
-/// Separates the memories that the user stated or wrote from the others to be replaced. `own` is the id of the
-/// replacing memory, if it exists already.
+/// Divides the memories to replace into those that the user stated or wrote, and the others. `own` is the id of the
+/// replacing memory if it already exists.
 fn users_words(
     replaced: Vec<FoundMemory>,
     own: Option<MemoryId>,
@@ -740,7 +742,7 @@ fn ids(found: &[FoundMemory]) -> Vec<MemoryId> {
     found.iter().map(|found| found.stored.memory.id).collect()
 }
 
-/// Returns the paths of a request that are in the project, and notes about the request.
+/// Returns the paths of a request that are inside the project, and notes about the request.
 fn read_paths(
     request: &RememberRequest,
     until: Option<Timestamp>,
@@ -760,10 +762,10 @@ fn read_paths(
     (paths, notes)
 }
 
-/// Returns the end of the last day on which it holds.
+/// Parses the last day of validity in a request; returns the end of this day.
 fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, ToolError> {
     let Some(words) = &request.valid_until else { return Ok(None) };
-    // Relative dates refer to the past, so a future day must be written as a date.
+    // Words such as "last week" describe the past, so a day in the future must be written as a date.
     match Timestamp::parse(words) {
         Some(at) if words.contains(':') => Ok(Some(at)),
         Some(at) => Ok(Some(Timestamp(at.0 + DAY_MS - 1))),
@@ -773,7 +775,7 @@ fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, ToolError
     }
 }
 
-/// Names the tags that were not saved.
+/// Returns a note that names the tags that were not saved.
 fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
     let tags = &saved.stored.memory.tags;
     let missing: Vec<String> = asked
@@ -784,7 +786,7 @@ fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
     (!missing.is_empty()).then(|| format!("These tags were not kept: {}.", missing.join(", ")))
 }
 
-/// Asks the model how two memories relate.
+/// Returns a question to the model about the relation of two memories.
 fn question(near: &Neighbour, own: MemoryId, is_users: bool) -> String {
     let (id, own) = (near.id.short(), own.short());
     if is_users {
@@ -810,7 +812,8 @@ fn is_over(until: Option<Timestamp>, now: Timestamp) -> Option<String> {
     ))
 }
 
-/// Returns a path relative to the project's root with the present hash of its content, if it is inside the project.
+/// Returns a path relative to the project's root, with the current hash of its content; `None` if the path is outside
+/// the project.
 fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
     let path = relative(path, tree);
     let inside = Path::new(&path)
@@ -820,7 +823,7 @@ fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
         .then(|| PathRef { seen: content_hash(&tree.root, &tree.root.join(&path)), path })
 }
 
-/// Returns the first digits of a file's hash, to detect later changes. Links in a repository are not followed.
+/// Returns the first digits of the hash of a file's content. Symbolic links are not followed.
 fn content_hash(root: &Path, path: &Path) -> Option<String> {
     let (bytes, _) = read_below(root, path, HASHED_BYTES_MAX).ok()?;
     Some(blake3::hash(&bytes).to_hex()[..16].to_owned())

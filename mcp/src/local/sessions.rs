@@ -1,4 +1,4 @@
-//! Earlier sessions: searches them, reads turns, and lists them by time, branch and file.
+//! Earlier sessions: finds passages, reads turns, and lists sessions by time, branch and file.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -17,17 +17,17 @@ use crate::backend::{Rest, SessionHit, SessionsRequest, SessionsResponse, ToolEr
 use crate::processor::{self, PrintedSession};
 use crate::request::unused;
 
-/// Maximum characters of a turn.
+/// Maximum characters of a turn in an answer.
 const TURN_CHARS_MAX: usize = 4_000;
-/// Maximum characters of a line of an outline.
+/// Maximum characters of a line in an outline.
 const OUTLINE_CHARS_MAX: usize = 140;
-/// Maximum turns of an outline.
+/// Maximum turns in an outline.
 const OUTLINE_TURNS_MAX: u32 = 200;
-/// Maximum turns read at once.
+/// Maximum turns that one call reads.
 const READ_TURNS_MAX: u32 = 50;
 /// Maximum sessions to which a search may be limited.
 const SEARCHED_SESSIONS_MAX: usize = 2_000;
-/// Maximum steps, files and memories listed for each session.
+/// Maximum steps, files and memories that are listed for each session.
 const NAMED_MAX: usize = 5;
 /// Maximum sessions in a brief.
 const BRIEF_SESSIONS_MAX: usize = 2;
@@ -75,7 +75,7 @@ impl Local {
         Ok(response)
     }
 
-    /// Returns the project's sessions on the branch and with changes to the files of a request, latest first.
+    /// Returns the sessions on the requested branch and with changes to the requested files, latest first.
     fn listed(
         &self,
         request: &SessionsRequest,
@@ -121,7 +121,7 @@ impl Local {
         };
         self.check(&search)?;
         if request.thinking && self.may_note(tree) {
-            // The next sync builds the index, and the answer mentions it; without this mark it would not.
+            // The next sync builds the index of thinking because of this request, and the answer below mentions it.
             let _ = thinking::want(&self.environment.dirs.tree(&tree.root));
         }
         let mut recalled = recall.search(&search, self.now());
@@ -138,7 +138,7 @@ impl Local {
         let turns = turns.into_iter().map(turn_hit).collect();
         let memories = memories.into_iter().map(|hit| self.memory_hit(hit, tree, TEXT_CHARS_MAX));
         let memories = memories.collect();
-        // A piece of thinking has the id of its turn, which was not injected.
+        // A piece of thinking has the id of its turn, but is not the turn, so it is not recorded as injected.
         let pieces = if request.thinking { Vec::new() } else { rendered.pieces };
         let given = GivenTurns { pieces, hits };
         Ok((
@@ -147,13 +147,13 @@ impl Local {
         ))
     }
 
-    /// Returns the period of a request; with `as_of`, nothing later counts.
+    /// Returns the period of a request. With `as_of`, the period ends at that time.
     fn sessions_span(&self, request: &SessionsRequest) -> Result<TimeSpan, ToolError> {
         let as_of = request.as_of.as_deref().map(|words| self.as_of(words)).transpose()?;
         self.span(request.since.as_deref(), request.before.as_deref(), as_of)
     }
 
-    /// Lists sessions, the latest first.
+    /// Lists sessions, latest first.
     fn list(&self, request: &SessionsRequest, tree: &Tree) -> Result<SessionsResponse, ToolError> {
         let TimeSpan { since, until } = self.sessions_span(request)?;
         let mut listed = self.listed(request, tree)?;
@@ -161,7 +161,7 @@ impl Local {
             since.is_none_or(|since| session.last >= since)
                 && until.is_none_or(|until| session.first <= until)
         });
-        // The list may have changed since the previous page, so it continues after the last session shown.
+        // The list may have changed since the previous page, so the page begins after the last session that was shown.
         let start = match request.page.last.as_deref().and_then(placed) {
             Some(last) => listed.partition_point(|session| place(session) <= last),
             None => request.page.skip,
@@ -211,7 +211,7 @@ impl Local {
         span: TimeSpan,
         tree: &Tree,
     ) -> Vec<String> {
-        // A brief is useful without sessions.
+        // A brief is useful even without sessions.
         let Ok(mut listed) = processor::sessions(tree.project) else { return Vec::new() };
         listed.retain(|session| {
             span.since.is_none_or(|since| session.last >= since)
@@ -237,7 +237,7 @@ struct GivenTurns {
     pieces: Vec<RenderedPiece>,
 }
 
-/// Returns the place of a session in a list: the latest come first.
+/// Returns the sort key of a session: later sessions sort first.
 fn place(session: &PrintedSession) -> (Reverse<Timestamp>, &str) {
     (Reverse(session.last), &session.session)
 }
@@ -248,7 +248,7 @@ fn placed(last: &str) -> Option<(Reverse<Timestamp>, &str)> {
     Some((Reverse(Timestamp(at.parse().ok()?)), session))
 }
 
-/// Answers a search that is limited to sessions of which there are none.
+/// Returns the answer to a search that is limited to sessions if no session matches.
 fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
     let mut asked: Vec<String> = Vec::new();
     asked.extend(request.branch.as_ref().map(|branch| format!("on the branch {branch}")));
@@ -261,7 +261,7 @@ fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
     SessionsResponse { rest, text, ..SessionsResponse::default() }
 }
 
-/// Returns the id of a session, or the start of it, as turns have it.
+/// Returns the id of the session that `named` names by its id or the beginning of the id.
 fn known_session(named: &str, recall: &Recall) -> Result<String, ToolError> {
     let bare = named.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let lower = bare.to_ascii_lowercase();
@@ -298,10 +298,10 @@ fn read(
         render::OPEN,
         render::clean(&session)
     );
-    // For a single turn the cursor continues with the truncated part.
+    // If a single turn was requested, the cursor continues within its truncated text.
     let is_alone = !outlines && first == asked;
     if is_alone && let [turn] = turns.as_mut_slice() {
-        // The index contains the turn's passages, which are used if the processor returns no text.
+        // If the processor returns no text, the passages of the turn from the index are used.
         let whole = processor::turn(tree.project, &session, turn.date).ok().flatten();
         turn.text = whole.unwrap_or_else(|| std::mem::take(&mut turn.text));
     }
@@ -331,7 +331,7 @@ fn read(
         if !hits.is_empty() && render::tokens(&text) + render::tokens(&line) > ANSWER_TOKENS_MAX {
             break;
         }
-        // A line of an outline does not count as the turn.
+        // A line of an outline is not recorded as an injected turn.
         if !outlines {
             pieces.push(RenderedPiece { id: turn.id, range: text.len()..text.len() + line.len() });
         }
@@ -342,7 +342,7 @@ fn read(
     text.push_str(render::CLOSE);
     let next = match turns.get(hits.len()) {
         Some(turn) => Some(turn.turn + 1),
-        // After the end of this turn, other requested turns may be left.
+        // At the end of this turn, the cursor continues with the other requested turns.
         None => (last < asked && recall.goes_on_at(&session, last)).then_some(last + 1),
     };
     let note = match next {
@@ -388,7 +388,7 @@ fn session_hit<'h>(
     let some =
         |texts: &[String]| texts.iter().take(NAMED_MAX).map(|text| render::clean(text)).collect();
     let mut files = session.files.clone();
-    // The request already contains these files.
+    // The files in the request are not repeated.
     files.retain(|path| !asked.contains(path));
     SessionHit {
         session: render::clean(&session.session),
@@ -446,7 +446,7 @@ pub(super) fn turn_hit(hit: &Hit) -> TurnHit {
     }
 }
 
-/// Cleans a text line by line of characters that could deceive.
+/// Removes characters that could deceive the reader from each line of a text.
 fn lines(text: &str) -> String {
     let lines: Vec<String> =
         text.lines().map(render::clean).filter(|line| !line.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Facts and links in a request to `remember`, and facts that ended.
+//! Facts and links in a request to `remember`, and the ending of facts.
 
 use memory_store::field_lines::{self, is_same_fact};
 use memory_store::memory::{CONTRADICTS, Fact, Memory, Relation, SUPERSEDES};
@@ -57,7 +57,7 @@ impl Local {
         Ok((links, supersedes))
     }
 
-    /// Reports how the facts of a memory relate to those of others.
+    /// Reports how the facts of a memory relate to facts of other memories.
     pub(super) fn fact_notes(
         &self,
         memory: &Memory,
@@ -71,7 +71,7 @@ impl Local {
         Ok(read.conflicts(memory.id))
     }
 
-    /// Ends facts wherever memories state them, as far as their texts are not a person's.
+    /// Ends facts in all memories that state them, except in texts of a person.
     pub(super) fn end_facts(
         &self,
         request: &RememberRequest,
@@ -83,7 +83,8 @@ impl Local {
         for fact in facts(&request.ends, "ends", now)? {
             let end = fact.to.or(fact.from).unwrap_or(now);
             let told = format!("{} | {} | {}", fact.subject, fact.predicate, fact.object);
-            // The fact is read as one of a memory, so that names and predicates are resolved alike.
+            // The fact is read as part of a temporary memory, so that its names and predicate are resolved in the same
+            // way.
             let asked = Fact { from: None, to: None, ..fact };
             let mut probe =
                 Memory::new(MemoryId([0xff; 16]), Kind::Fact, told.clone(), "", Timestamp(0));
@@ -127,7 +128,7 @@ impl Local {
         Ok((changed, notes))
     }
 
-    /// Ends a fact of a memory; `None` if a person has to do it.
+    /// Ends a fact of a memory; `None` if only a person may change the memory.
     fn end_fact(
         &self,
         found: &FoundMemory,
@@ -170,7 +171,8 @@ impl Local {
     }
 }
 
-/// Adds links to a memory. Links that a comparison of texts makes, of the kind `contradicts`, may be there already.
+/// Adds links to a memory. A link of the kind `contradicts` may already exist, since comparing texts creates such
+/// links.
 pub(super) fn add_links(memory: &mut Memory, links: &[Relation]) {
     for link in links {
         if !memory.relations.contains(link) {
@@ -179,7 +181,7 @@ pub(super) fn add_links(memory: &mut Memory, links: &[Relation]) {
     }
 }
 
-/// Returns the links of a memory that a new comparison of its text does not make.
+/// Returns the links of a memory that comparing its text does not create.
 pub(super) fn kept_links(memory: &Memory) -> Vec<Relation> {
     memory.relations.iter().filter(|link| link.kind != CONTRADICTS).cloned().collect()
 }

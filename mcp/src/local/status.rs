@@ -11,9 +11,9 @@ use memory_store::{Kind, format_version, settings_file};
 use super::Local;
 use crate::backend::{KindCount, StatusResponse, ToolError};
 
-/// Maximum invalid files named in a status.
+/// Maximum invalid files that a status lists.
 const BROKEN_MAX: usize = 10;
-/// Maximum files checked: a larger store would exceed the time limit of an answer.
+/// Maximum number of files that are checked; more would exceed the time limit of an answer.
 const LOOKED_AT_MAX: usize = 1_500;
 
 impl Local {
@@ -27,9 +27,9 @@ impl Local {
         let recall = self.indexed(&tree);
         let counts = recall.counts();
         let store = Store::open(dirs, &tree)?;
-        // Without an index there are few files, or the status should show that all files are read.
+        // Without an index, all files are read: either there are few, or the status should report their errors.
         let broken = match recall.has_index() {
-            // Too large a number is detected before any file is looked up.
+            // A store with too many files is detected by the counts in the index, before any file is looked up.
             true if counts.kinds.iter().sum::<usize>() > LOOKED_AT_MAX => None,
             true => recall
                 .files(&[Collection::Memories], LOOKED_AT_MAX)

@@ -1,4 +1,4 @@
-//! The protocol. Only this module uses the MCP library.
+//! The MCP protocol. Only this module uses the MCP library.
 
 mod transport;
 
@@ -36,15 +36,15 @@ use transport::Patient;
 /// Name of the server in clients; its tools become `mcp__throughline__<tool>`.
 const NAME: &str = "throughline";
 
-/// Maximum bytes of a message; a longer one is rejected, and the next one is read. The largest useful message, a text
-/// to remember, has a hundredth of this size.
+/// Maximum bytes of a message. A longer message is rejected, and the next one is read. The largest useful message, a
+/// text to remember, has a hundredth of this size.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
 
-/// Time for which a client may cache a list: lists do not change while this program runs.
+/// Time for which a client may cache a list. Lists do not change while the server runs.
 const LISTS_HOLD_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Description of the server for a model. The first lines describe when to search, since with tool search a model sees
-/// only them at first. Below 2 KB, since clients truncate longer text.
+/// Description of the server for a model. Its first lines describe when to search: with tool search, a model receives
+/// only these at first. The text is shorter than 2 KB, since clients truncate a longer one.
 const INSTRUCTIONS: &str = "\
 Project memory across sessions: decisions with reasons, conventions, user preferences, verified \
 commands, fixes, gotchas, failed approaches, open tasks.
@@ -93,7 +93,7 @@ fn wire_prompt(prompt: McpPrompt) -> rmcp::model::Prompt {
     rmcp::model::Prompt::new(name, Some(description), argument)
 }
 
-/// Serves one client.
+/// The server for one client.
 #[derive(Clone)]
 struct McpServer {
     backend: Arc<Local>,
@@ -101,7 +101,7 @@ struct McpServer {
 }
 
 impl McpServer {
-    /// Runs a call among the workers.
+    /// Runs a call in one of the worker threads.
     async fn run<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Local) -> T + Send + 'static,
@@ -229,7 +229,7 @@ impl ServerHandler for McpServer {
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into())
     }
 
-    /// Answers a request that the library could not parse: the method is known, but the parameters are invalid.
+    /// Answers a request that the library could not parse. The method is known, but its parameters are invalid.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -255,11 +255,12 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// Answer to a call that exceeds the limit of waiting calls.
+/// Answer to a call beyond the limit of waiting calls.
 const BUSY: &str =
     "Too many calls are waiting, so this one was not started. Retry after some are answered.";
 
-/// Returns the text of a prompt or a resource, or an error of the protocol, since these have no other kind.
+/// Returns the text of a prompt or a resource. An error becomes an error of the protocol, since prompts and resources
+/// have no other form for it.
 fn protocol_result<T>(answer: Result<Result<T, ToolError>, Unanswered>) -> Result<T, ErrorData> {
     match answer {
         Ok(Ok(text)) => Ok(text),
@@ -272,7 +273,7 @@ fn protocol_result<T>(answer: Result<Result<T, ToolError>, Unanswered>) -> Resul
     }
 }
 
-/// Answers one call, as text for the model or as JSON.
+/// Answers one call, with text for the model or with JSON.
 fn call(
     backend: &Local,
     tool: Tool,
@@ -323,7 +324,8 @@ fn call(
     })
 }
 
-/// Takes the form of the answer out of the arguments: JSON is for programs, so that no schema offers it.
+/// Removes the requested form of the answer from the arguments. JSON is for programs, so no schema offers this
+/// argument.
 fn take_format(arguments: &mut Map<String, Value>) -> Result<bool, ToolError> {
     let names = ["format", "output", "response_format"];
     let formats: Vec<Value> = names.iter().filter_map(|name| arguments.remove(*name)).collect();
@@ -371,7 +373,7 @@ fn refused(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// Explains why there is no answer, so that the model or its user can act.
+/// Returns an explanation why a request was not answered, with the action that the model or the user can take.
 fn explain(failure: &ToolError) -> String {
     match failure {
         ToolError::NotSetUp { folder, untrusted: false, data } => format!(
@@ -424,7 +426,8 @@ pub async fn serve(backend: Arc<Local>) -> Result<(), String> {
                 Ok(())
             }
             Err(ServerInitializeError::InitializeFailed(error)) => Err(error.message.into_owned()),
-            // The library's message contains the whole request in its internal types.
+            // The library's message is replaced, because it contains the whole request in internal types of the
+            // library.
             Err(_) => {
                 Err("the client violates the protocol in its first message, or closed its input"
                     .to_owned())
@@ -448,7 +451,7 @@ mod tests {
         }
     }
 
-    /// Counts the tokens, of four characters each, of a tool's description for a model.
+    /// Estimates the tokens of a tool's description for a model, at four characters each.
     fn tokens(tool: Tool) -> usize {
         let tool = tool.definition();
         let schema = Value::Object((tool.schema)()).to_string();
@@ -474,7 +477,7 @@ mod tests {
         fn check(value: &Value, at: &str) {
             match value {
                 Value::Object(object) => {
-                    // Properties may have these names.
+                    // The keywords below are permitted as names of properties.
                     if !at.ends_with("/properties") {
                         for banned in [
                             "format",

@@ -1,5 +1,5 @@
-//! Answers faulty lines, and filters messages before the handshake. Until then the library ends at any message other
-//! than a request, but a restarted client may still send notifications about its previous session.
+//! Answers invalid lines, and filters messages before the handshake. Before it, the library ends the connection at any
+//! message other than a request; but a restarted client may still send notifications about its previous session.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::MESSAGE_BYTES_MAX;
 use crate::input::InputFault;
 
-/// A transport that answers faulty lines, and skips messages other than requests until the client has begun.
+/// A transport that answers invalid lines, and skips messages other than requests until the handshake has begun.
 pub struct Patient<T> {
     inner: T,
     has_begun: bool,
@@ -18,7 +18,7 @@ pub struct Patient<T> {
 }
 
 impl<T> Patient<T> {
-    /// Waits for the first request over `inner`, whose reader reports `faults`.
+    /// Returns a transport over `inner`. The reader of `inner` reports `faults`.
     pub fn new(inner: T, faults: UnboundedReceiver<InputFault>) -> Self {
         Self { inner, has_begun: false, faults }
     }
@@ -32,7 +32,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         if let JsonRpcMessage::Response(response) = &item {
-            // After answers to `ping` and `server/discover`, and after errors, the handshake is still to come.
+            // Answers to `ping` and `server/discover`, and errors, do not begin the handshake.
             self.has_begun |= !matches!(
                 response.result,
                 ServerResult::EmptyResult(_) | ServerResult::DiscoverResult(_)
@@ -45,7 +45,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
         loop {
             let message = tokio::select! {
                 biased;
-                // Sent in a separate task, since reading must not wait for the answer.
+                // The answer is sent in a separate task, so that reading does not wait until it is sent.
                 Some(fault) = self.faults.recv() => {
                     tokio::spawn(self.inner.send(answer(fault)));
                     continue;
@@ -69,7 +69,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
     }
 }
 
-/// Returns the answer to a line that is no message. It has no id, since none can be read.
+/// Returns the answer to an invalid line. The answer has no id, since the id of the line cannot be read.
 fn answer(fault: InputFault) -> ServerJsonRpcMessage {
     let error = match fault {
         InputFault::TooLong => {

@@ -1,4 +1,4 @@
-//! Contents of answers: text for the model only, and in full.
+//! Contents of answers: the short text for the model, and the full JSON.
 
 use super::*;
 
@@ -98,7 +98,7 @@ fn an_id_brings_the_whole_text_of_its_file(search: SearchMode) {
     }
     let (text, ..) = server.call("recall", json!({"ids": ["qqqqqq", short]}));
     assert!(text.contains("no memory `qqqqqq`") && text.contains("zygote"), "{text}");
-    // A word of prose is not an id.
+    // A word of prose must not be treated as an id.
     let (text, ..) = server.call("recall", json!({"query": "parser"}));
     assert!(!text.contains("no memory"), "{text}");
     assert_eq!(server.end(), Some(0));
@@ -113,7 +113,7 @@ fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile(search: SearchMode)
     let mut server = world.connect(&[]);
     let query = json!({"query": "workshop", "limit": 2});
     let (_, first, _) = server.call("recall", query.clone());
-    // A memory that comes first from now on.
+    // From now on, this memory is the best hit.
     remember(&mut server, "fact", "The workshop", "workshop workshop workshop");
     let mut next = query.clone();
     next["cursor"] = first["next_cursor"].clone();
@@ -151,10 +151,10 @@ fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt(search: SearchMod
     assert_eq!(receipts[0]["event"], "mcp recall");
     assert_eq!(receipts[0]["memories"][0]["id"], MemoryId([1; 16]).to_string());
     assert!(receipts[0]["query"]["hash"].is_string() && receipts[0]["tokens"].as_u64() > Some(5));
-    // A call takes longer than writing its receipt.
+    // A call takes longer than writing its receipt takes.
     assert!(receipts[0]["micros"].as_u64() >= Some(100), "{receipts:#?}");
     assert_eq!(server.end(), Some(0));
-    // Where writing is not allowed, nothing is written.
+    // In the mode `read`, the server writes no session file.
     fs::remove_dir_all(&tree.sessions).unwrap();
     let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "s-1"), ("THROUGHLINE", "read")]);
     server.text("recall", &json!({"query": "probe pool"}));
@@ -219,7 +219,7 @@ fn history_reads_only_the_files_that_the_index_does_not_name(search: SearchMode)
         save(&world, fact(number, &format!("The probe pool has place {number}"), "It is so."));
     }
     world.publish(Vec::new());
-    // The present files differ from those in the index.
+    // The files now differ from the indexed ones.
     for entry in fs::read_dir(&world.store().folder).unwrap() {
         let path = entry.unwrap().path();
         if !path.to_string_lossy().contains("frozen") {

@@ -1,11 +1,11 @@
-//! Calls as models write them, with their answers, from which the table in docs/mcp.md is generated.
-//! `THROUGHLINE_ACCEPT=1` updates it.
+//! Calls as models write them, with the answers. The table in docs/mcp.md is generated from them;
+//! `THROUGHLINE_ACCEPT=1` updates the table.
 
 use memory_store::memory::{PathRef, SaidBy, Scope, Source};
 
 use super::*;
 
-/// Returns a project with some memories of fixed ids, an index and two sessions.
+/// Returns a project with memories whose ids are fixed, an index and two sessions.
 fn shop() -> World {
     let world = World::trusted();
     let day = |day: &str| Timestamp::parse(day).unwrap();
@@ -121,7 +121,7 @@ fn shop() -> World {
     world
 }
 
-/// Calls: a tool and its arguments. Ids of saved memories are written as `new1`, `new2`, ...
+/// Calls, each with a tool and its arguments. Ids of saved memories are written as `new1`, `new2`, and so on.
 const CALLS: &[(&str, &str)] = &[
     ("recall", r#"{"query": "why cents and not floats"}"#),
     ("recall", r#"{"q": "importer byte order mark"}"#),
@@ -221,7 +221,7 @@ const CALLS: &[(&str, &str)] = &[
     ("status", r#"{"detail": "full"}"#),
 ];
 
-/// Answers all calls; the home is replaced by `~`.
+/// Answers all calls; the path of the home is replaced by `~`.
 fn answered(world: &World) -> Vec<(&'static str, &'static str, String, bool)> {
     let no_models = world.home.path().join("no-models");
     let listed = json!([{
@@ -255,7 +255,7 @@ fn answered(world: &World) -> Vec<(&'static str, &'static str, String, bool)> {
     answers
 }
 
-/// Formats JSON with sorted keys, independent of the features of the library that wrote it.
+/// Formats JSON with sorted keys, so that the result does not depend on features of the JSON library.
 fn in_order(value: &Value) -> String {
     match value {
         Value::Object(object) => {

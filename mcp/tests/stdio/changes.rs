@@ -1,4 +1,4 @@
-//! Changing a memory by its id, and saving beside memories that the index does not contain yet.
+//! Changing a memory by its id, and saving when the index does not yet contain all memories.
 
 use memory_store::memory::PathRef;
 use memory_store::reviewed::Reviewed;
@@ -76,7 +76,7 @@ fn the_users_wishes_stay_in_force_until_the_user_agrees(search: SearchMode) {
     assert!(!said.contains("marked as replaced"), "{said}");
     assert!(is_given(&mut server));
     assert!(before.iter().all(|known| files().any(|file| file == *known)));
-    // A change of the note asks again, and replaces nothing either.
+    // A change of the note asks the question again, and replaces no memory either.
     let change = json!({"id": saved["id"], "supersedes": [id]});
     let (said, _, failed) = server.call("remember", change);
     assert!(!failed && said.contains("until the user agrees"), "{said}");
@@ -133,7 +133,7 @@ fn what_is_asked_about_one_memory_reads_no_other_file() {
     }
     let mut server = world.connect(&[]);
     let (status, counts, failed) = server.call("status", json!({}));
-    // The status reports these files, and counts the memories of the index.
+    // The status reports these files, and counts the memories in the index.
     assert!(!failed && counts["memories"] == 39 && counts["broken_count"] == 38, "{status}");
     let saved = remember(&mut server, "fact", "Fact 40 of the shop", "It is so.");
     assert_eq!(saved["change"], "created");
@@ -175,7 +175,7 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
     let tree = world.tree();
     let reviewed = Reviewed::read(&world.dirs.project(tree.project));
     assert_eq!(reviewed.confirmed.get(&MemoryId([3; 16])).copied(), Some(now()));
-    // The same last day is not another text either.
+    // The same text with the same last day of validity is unchanged too.
     save(
         &world,
         Memory {
@@ -205,7 +205,7 @@ fn that_both_hold_is_kept_and_not_asked_again() {
         let text = tidy(&mut server);
         assert!(text.contains("Only one of each pair can be true"), "{text}");
         let settled = match by_id {
-            // The other memory of the pair may be named too.
+            // The request may also name the other memory of the pair.
             true => json!({"id": helm["id"], "both_hold": true}),
             false => {
                 json!({"kind": "decision", "title": "We deploy with Kustomize", "both_hold": true})
@@ -220,7 +220,7 @@ fn that_both_hold_is_kept_and_not_asked_again() {
         assert!(reviewed.hold_both(stored[0], stored[1]));
         let text = tidy(&mut server);
         assert!(text.contains("nothing to tidy up") && !text.contains("one by one"), "{text}");
-        // The next call does not ask either.
+        // The next call has no question either.
         for again in
             [other, json!({"id": helm["id"], "text": "The cluster team keeps the charts."})]
         {
@@ -254,7 +254,7 @@ fn a_memory_reworded_by_id_is_compared_and_takes_another_kind() {
     let replaces = json!({"id": notes["id"], "supersedes": [helm["id"]]});
     let (said, _, failed) = server.call("remember", replaces);
     assert!(!failed && said.contains("is marked as replaced"), "{said}");
-    // The user's memory keeps its kind.
+    // The kind of the user's memory cannot be changed.
     save(&world, by(SaidBy::User, fact(3, "Ask before a release", "Each time.")));
     let asked = json!({"id": MemoryId([3; 16]).short(), "kind": "preference"});
     let (said, _, failed) = server.call("remember", asked);
@@ -431,7 +431,7 @@ fn a_note_that_a_person_kept_stays_in_force_until_the_user_agrees() {
     let note = json!({"kind": "gotcha", "title": "The queue needs two workers", "text": "Else it stalls."});
     let (_, saved, _) = server.call("remember", note);
     let id = saved["id"].clone();
-    // Until then it is Claude's, even after Claude confirmed that the note is still true.
+    // The note stays Claude's until then, even if Claude confirms that it is still true.
     for change in [json!({"id": id, "still_true": true}), json!({"id": id, "text": "Or it waits."})]
     {
         let (said, _, failed) = server.call("remember", change);

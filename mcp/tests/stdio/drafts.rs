@@ -1,8 +1,8 @@
-//! Drafts: with `review = true` saved memories are pending, and change nothing until the user accepts them.
+//! Drafts: with `review = true`, saved memories are pending, and replace no other memory until the user accepts them.
 
 use super::*;
 
-/// Creates a project whose user reviews saved memories, with an old memory by Claude.
+/// Creates a project with `review = true` and an old memory by Claude.
 fn reviewing() -> (World, Server) {
     let world = World::searched(SearchMode::Scan);
     fs::create_dir_all(&world.dirs.config).unwrap();

@@ -1,4 +1,4 @@
-//! Any kind of input over stdin, and its end.
+//! Valid and invalid input on stdin, and the end of the input.
 
 use super::*;
 
@@ -52,7 +52,7 @@ fn a_message_that_is_too_long_is_refused_and_the_next_one_is_answered() {
     let refused = server.receive();
     assert!(refused["id"].is_null() && refused["error"]["code"] == -32600, "{refused}");
     assert!(refused["error"]["message"].as_str().unwrap().contains("16 MiB"), "{refused}");
-    // Including the end of the line it has exactly the maximum length.
+    // Including its line end, this message has exactly the maximum length.
     server.send(&request(71, MESSAGE_BYTES_MAX - 1));
     assert_eq!(server.receive()["id"], 71);
     server.send(&request(72, 100));
@@ -66,7 +66,7 @@ fn the_end_of_stdin_ends_the_server_whenever_it_comes() {
     assert_eq!(world.start(&[]).end(), Some(0), "before anything was said");
     assert_eq!(world.connect(&[]).end(), Some(0), "after the handshake");
 
-    // Pending requests are still answered.
+    // Requests that are being answered when stdin is closed are still answered.
     let mut server = world.connect(&[]);
     for id in 100..105 {
         let call = json!({"name": "recall", "arguments": {"query": "x"}});

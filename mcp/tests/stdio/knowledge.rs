@@ -1,4 +1,4 @@
-//! Facts, links, topics and owners of memories, and the outcome of a session.
+//! Facts, links, topics and subagents of memories, and the outcome of a session.
 
 use memory_store::memory::{Fact, Relation};
 use memory_store::reviewed::Reviewed;
@@ -47,7 +47,7 @@ fn facts_are_saved_checked_and_ended() {
     let saved = saved(&mut server, new);
     ends(&saved);
     assert!(file(&world, &saved).contains("object: Postgres"));
-    // Written as an object, and without a title.
+    // The fact is written as an object, and the memory has no title.
     let other = json!({"facts": [{"subject": "api", "predicate": "uses", "object": "tokio", "from": "2026-01-01"}]});
     let (text, other, _) = server.call("remember", other);
     assert!(text.contains("api uses tokio"), "{text}");
@@ -101,7 +101,7 @@ fn links_are_saved_and_shown_around_a_name() {
         server.text("remember", &json!({"title": "x", "relations": ["refines zzzzzz"]}));
     assert!(failed && text.contains("no memory has the id"), "{text}");
 
-    // The replaced memory was in force before.
+    // The replaced memory was in force at this time.
     let (text, found, failed) =
         server.call("recall", json!({"about": "redis", "as_of": "2026-10-01"}));
     assert!(!failed, "{text}");
@@ -220,11 +220,11 @@ fn a_memory_of_a_subagent_is_recalled_by_it_alone() {
     assert!(text.contains("agent: reviewer") && note["kind"] == "session", "{text}");
     let (text, failed) = server.text("remember", &json!({"scope": "agent", "text": "x"}));
     assert!(failed && text.contains("requires `agent`"), "{text}");
-    // The same words of others are another memory.
+    // The same words without a subagent are a different memory.
     let common =
         saved(&mut server, json!({"kind": "session", "text": "The probe pool is fragile."}));
     assert_ne!(common["id"], note["id"]);
-    // Of two that say the same, an answer has one.
+    // If two memories state the same, an answer contains only one of them.
     server.call("forget", json!({"ids": [common["id"]]}));
     let (_, found, _) =
         server.call("recall", json!({"query": "pool scope:agent", "agent": "reviewer"}));

@@ -1,4 +1,4 @@
-//! A store that a later version of the program has written is read, but never changed.
+//! A store that a later version of the program wrote is read, but never changed.
 
 use memory_store::format_version::{self, StoreFormat, StoreKind};
 
@@ -30,7 +30,7 @@ fn what_a_later_version_wrote_is_recalled_and_not_changed() {
             assert!(failed && text.contains("9.9.0") && text.contains("Install"), "{text}");
         }
         if kind == StoreKind::Project {
-            // No receipt is written either.
+            // The server writes no receipt either.
             server.call("recall", json!({"query": "deploy with Helm"}));
             let (text, ..) = server.call("status", json!({}));
             assert!(text.contains("9.9.0"), "{text}");
@@ -49,7 +49,7 @@ fn files_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
         let path = entry.unwrap().path();
         match path.is_dir() {
             true => files.extend(files_below(&path)),
-            // The lock itself is a file.
+            // The lock file is ignored, since taking a lock creates it.
             false if path.ends_with("store.lock") => {}
             false => files.push((path.clone(), fs::read(path).unwrap())),
         }

@@ -1,4 +1,4 @@
-//! Claude's notes: memories that Claude saved are attributed to Claude, not to the user.
+//! Claude's notes: a memory that Claude saved is attributed to Claude, not to the user.
 
 use memory_store::memory::{SaidBy, Scope, Source};
 
@@ -56,7 +56,7 @@ fn claude_changes_no_statement_of_the_user(search: SearchMode) {
     let mut server = world.connect(&[]);
     remember(&mut server, "preference", "Ask before a release", "Not needed on Fridays.");
     assert_eq!(fs::read_to_string(&wish.path).unwrap().matches("Each time.").count(), 1);
-    // Without an index the origin of the wish is unknown.
+    // Without an index, the author of the wish is unknown.
     world.publish(Vec::new());
     let (text, ..) = server.call("recall", json!({"query": "ask before a release"}));
     assert!(text.contains("asked on 2026-10-02: Ask before a release. Each time."), "{text}");
@@ -103,7 +103,7 @@ fn only_the_user_rearranges_and_archives_statements_of_the_user(search: SearchMo
         assert!(failed && said.contains("only the user changes it"), "{change}: {said}");
         assert!(!said.contains("supersedes"), "{said}");
     }
-    // Confirming a memory is not a change.
+    // Confirming a memory does not change it.
     let (said, _, failed) = server.call("remember", json!({"id": own, "still_true": true}));
     assert!(!failed && said.contains("still holds"), "{said}");
     assert_eq!(texts(), before);
@@ -135,7 +135,7 @@ fn a_note_with_the_title_of_the_users_wish_asks_how_they_relate() {
     };
     let text = tidy(&mut server);
     assert!(text.contains("They say the same") && text.contains(&wish), "{text}");
-    // The note itself is updated, and is not its own neighbour.
+    // The note itself is updated, and is not reported as its own neighbour.
     let mut again = note;
     again["both_hold"] = true.into();
     let (said, again, _) = server.call("remember", again);

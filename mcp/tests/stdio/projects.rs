@@ -1,4 +1,4 @@
-//! The user's other projects, if the user shares them.
+//! Memories of the user's other projects that the user shares.
 
 use super::*;
 
@@ -74,7 +74,8 @@ fn other_projects_are_asked_with_the_filters_of_the_call() {
     let (found, text) = titles(json!({"query": query, "detail": "titles"}));
     assert!(found == [day] && !text.contains("grease"), "{text}");
     assert!(text.starts_with("Nothing found in this project.\nOf the project stock:"), "{text}");
-    // Without words they are searched by the other filters; if that is impossible, the answer contains the reason.
+    // Without words, other projects are searched by the other filters. If that is impossible, the answer contains the
+    // reason.
     assert_eq!(titles(json!({"kinds": ["fact"]})).0, [day]);
     let (found, text) = titles(json!({"paths": ["src/money.rs"]}));
     assert!(found.is_empty() && text.contains("were not searched"), "{text}");
@@ -98,7 +99,7 @@ fn a_memory_of_another_project_is_opened_by_its_id() {
         assert_eq!(found["hits"][0]["project"], "stock", "{found}");
         assert!(!text.contains("There is no memory"), "{text}");
     }
-    // The receipt is in the project of the memory.
+    // The receipt is written into the project of the memory.
     let receipts = fs::read_to_string(world.dirs.tree(&tree.root).receipts("2026-10-02")).unwrap();
     assert!(receipts.contains("mcp recall"), "{receipts}");
     assert_eq!(server.end(), Some(0));

@@ -1,4 +1,5 @@
-//! Edge cases of the protocol: early and invalid messages, prompts and resources, and locks of other programs.
+//! Edge cases of the protocol: early and invalid messages, prompts, resources, and locks that other programs have
+//! taken.
 
 use super::*;
 
@@ -221,7 +222,7 @@ fn a_ping_is_answered_while_calls_wait_for_a_lock() {
         let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call});
         server.send(&request.to_string());
     }
-    // It is answered before all of them.
+    // The ping is answered before all other requests.
     server.send(r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
     assert_eq!(server.receive()["id"], 1000);
     drop(lock);

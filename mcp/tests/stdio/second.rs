@@ -35,7 +35,7 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
     };
     let asked = world.home.path().join("asked");
     let note = format!("echo \"$@ $(cat)\" > {}", asked.display());
-    // No memory contains the word: the most similar one by the model is found.
+    // No memory contains the word, so the most similar memory by the second space is found.
     let found = recalled(&format!("{note}; echo '{{\"vector\": [0.1, 1.0]}}'"));
     assert!(found.contains("The parser keeps comments"), "{found}");
     let asked = fs::read_to_string(asked).unwrap();
@@ -46,7 +46,7 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
     ] {
         let found = recalled(script);
         assert!(found.contains("without the second space") && found.contains(told), "{found}");
-        // The built-in vectors, if there are any, find it similar, but not enough.
+        // By the built-in vectors, if there are any, the memory is not similar enough.
         let weak = found.contains("Nothing known answers this well");
         assert!(weak || !found.contains("parser keeps"), "{found}");
     }

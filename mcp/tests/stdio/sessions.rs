@@ -1,4 +1,4 @@
-//! Earlier sessions: searched by branch or file, read to their end, and listed page by page.
+//! Earlier sessions: searching by branch or file, reading to the end, and listing page by page.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn turn(session: &str, number: u32, text: &str) -> Passage {
     }
 }
 
-/// Returns a script of a processor that lists these sessions: id, day, branch, goal and file.
+/// Returns a script in place of the processor, which lists these sessions: id, day, branch, goal and file.
 fn lists(sessions: &[(String, &str, &str, &str, &str)]) -> String {
     let listed: Vec<Value> = sessions
         .iter()
@@ -98,7 +98,7 @@ fn a_long_session_is_read_on_to_its_end() {
     assert!(text.contains("ask again with turns \"251-260\""), "{text}");
     let (turns, cut, _) = read(json!({"turns": "251-260"}));
     assert_eq!((turns, cut), ((251, 260), false));
-    // The end was requested, and is included.
+    // The last turn was requested too, and is included.
     assert!(!read(json!({"turns": "211-300"})).1);
     let (turns, _, text) = read(json!({"turns": [1, 2]}));
     assert!(turns == (1, 2) && !text.contains("does not apply"), "{text}");
@@ -123,7 +123,7 @@ fn a_list_of_sessions_goes_on_behind_the_one_that_was_named_last() {
     };
     let (_, first, _) = server.call("search_sessions", json!({"limit": 2}));
     assert_eq!(ids(&first), ["1", "2"]);
-    // One session is new, and the one listed last continued, so it is at the top now.
+    // One session is new. The session that was last in the list continued, so it is now at the top.
     all[1].1 = "2026-09-30";
     all.insert(0, session(9, "2026-09-29"));
     beside_processor(&world, &lists(&all));
@@ -184,7 +184,7 @@ fn what_was_read_of_sessions_and_of_the_handoff_leaves_receipts(search: SearchMo
     let found = receipt(&mut server, json!({"query": "cron entry"}));
     assert_eq!(found["memories"].as_array().map(Vec::len), Some(3), "{found}");
     assert!(found["query"]["hash"].is_string());
-    // An outline contains no whole turn, and a list none at all.
+    // An outline contains no whole turn, and a list contains no turn, so their receipts name none.
     for asked in [json!({"session": FIRST, "outline": true}), json!({})] {
         let receipt = receipt(&mut server, asked);
         assert_eq!(receipt["memories"], json!([]));
@@ -242,7 +242,7 @@ fn a_turn_that_is_read_by_itself_is_given_whole() {
     next["cursor"] = read["next_cursor"].clone();
     let (text, _, _) = server.call("search_sessions", next);
     assert!(text.contains("used UTC"), "{text}");
-    // For several turns, only their beginnings in the index are returned.
+    // If several turns are requested, only their beginnings from the index are returned.
     let (text, _, _) = server.call("search_sessions", json!({"session": FIRST, "turns": "1-2"}));
     assert!(text.contains("used UTC") && !text.contains("crontab"), "{text}");
     assert_eq!(server.end(), Some(0));

@@ -1,4 +1,4 @@
-//! Contents of a status: counts, and all problems.
+//! Contents of a status: counts and all problems.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn a_status_names_files_that_cannot_be_read_beside_an_index() {
     };
     let found = broken(&mut server);
     assert!(found.len() == 1 && found[0].contains("was-there.md"), "{found:?}");
-    // An indexed file is damaged, one is added, and one is removed.
+    // One indexed file is damaged, one file is added, and one is removed.
     let spoilt = world.store().files().remove(0).path;
     fs::write(&spoilt, "---\nid: nothing\n---\n").unwrap();
     fs::write(folder.join("came.md"), [0xff, 0xfe]).unwrap();
@@ -68,7 +68,7 @@ fn status_reports_the_unreadable_parts_of_the_index() {
     let entries = fs::read_dir(index).unwrap().map(|entry| entry.unwrap().path());
     let is_of_turns =
         |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("passages-");
-    // Recall of memories does not read it.
+    // The recall of memories does not read this file.
     let turns: Vec<PathBuf> = entries.filter(is_of_turns).collect();
     assert_eq!(turns.len(), 1);
     fs::write(&turns[0], "not a segment").unwrap();

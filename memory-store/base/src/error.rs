@@ -110,8 +110,7 @@ pub enum Error {
         /// Number of memories that match.
         found: usize,
     },
-    /// A text for other readers contains what is probably a credential. A person may accept the text after checking the
-    /// place.
+    /// A text for other readers probably contains a credential. A person may accept the text after checking the place.
     #[error("{path}: not written, because it contains something that looks like a credential: {places}", path = shown(path))]
     Credential {
         /// The memory file.

@@ -17,7 +17,7 @@ pub struct Handoff {
     pub sessions: Vec<LeftSession>,
     /// Length of the part of the inbox that this handoff takes into account, in bytes.
     pub inbox_bytes: u64,
-    /// Commands that succeeded in several sessions, in display form, the most frequent first.
+    /// Commands that succeeded in several sessions, in display form, most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
@@ -44,7 +44,7 @@ pub struct LeftSession {
     pub question: Option<String>,
     /// Claude's last words, if the session was interrupted.
     pub next: Option<String>,
-    /// Files that the session wrote, the last one first.
+    /// Files that the session wrote, last one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Files with uncommitted changes.
@@ -83,8 +83,9 @@ impl Handoff {
         here.or_else(|| self.others(own).next())
     }
 
-    /// Returns the handoff of one session in at most 150 tokens, the number of other open sessions, and the commands;
-    /// `None` if there is nothing. The text contains dates instead of ages, so that it stays the same all day.
+    /// Returns the handoff of one session in at most 150 tokens, the number of other open sessions, and the commands.
+    /// Returns `None` if there is none of these. The text contains dates instead of ages, so that it stays the same all
+    /// day.
     pub fn text(&self, own: &str, branch: &str, now: Timestamp) -> Option<String> {
         let commands = (!self.commands.is_empty())
             .then(|| format!("Passed in several sessions: {}", self.commands.join("; ")));
@@ -118,7 +119,7 @@ impl LeftSession {
         self.merged || (now.0 - self.last.0) / DAY_MS > STALE_DAYS
     }
 
-    /// Returns whether the session has left something to continue with.
+    /// Returns whether the session has any item with which another session can continue.
     fn leaves_something(&self) -> bool {
         !self.not_done.is_empty()
             || self.question.is_some()

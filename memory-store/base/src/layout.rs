@@ -183,7 +183,7 @@ pub struct ProjectDir {
     pub git_positions: PathBuf,
     /// Claude's pending changes that are not announced yet (see [`crate::exchange::claim_notice`]).
     pub claim_notice: PathBuf,
-    /// The last announced changes.
+    /// The changes that were announced last.
     pub claim_notice_told: PathBuf,
     /// Lock of the processor, of which only one works on a project at a time.
     pub sync_lock: PathBuf,

@@ -43,7 +43,7 @@ pub struct Memory {
     pub paths: Vec<PathRef>,
     /// Topic with two levels, `area/topic`.
     pub topic: Option<String>,
-    /// Name of the subagent that alone is given it; people see it in any case.
+    /// Name of the only subagent that receives the memory. People can see the memory in any case.
     pub agent: Option<String>,
     /// Search words.
     pub tags: Vec<String>,
@@ -88,12 +88,12 @@ impl Memory {
         self.valid_until.is_some_and(|until| until < now)
     }
 
-    /// Returns whether its topic is the named one or below it, in any case.
+    /// Returns whether the memory's topic is `named` or below it, ignoring case.
     pub fn is_about_topic(&self, named: &str) -> bool {
         self.topic.as_deref().is_some_and(|topic| is_within_topic(topic, named))
     }
 
-    /// Returns whether a review may accept it: it is held, and not superseded.
+    /// Returns whether a review can accept the memory: it is pending, and no other memory supersedes it.
     pub fn waits(&self) -> bool {
         self.status == Status::Held && self.superseded_by.is_none()
     }
@@ -177,7 +177,7 @@ pub fn agent_named(text: &str) -> Option<String> {
     is_name.then(|| name.to_owned())
 }
 
-/// Returns whether a topic, `area/topic`, is the named one or below it, in any case.
+/// Returns whether a topic, `area/topic`, is `named` or below it, ignoring case.
 pub fn is_within_topic(topic: &str, named: &str) -> bool {
     let levels = |text: &str| -> Vec<String> {
         let levels = text.split('/').map(|level| level.trim().to_lowercase());
@@ -191,12 +191,12 @@ pub fn is_within_topic(topic: &str, named: &str) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// It applies everywhere in the project.
+    /// The memory applies everywhere in the project.
     #[default]
     Project,
-    /// It applies in all projects of this user. Such memories are in the user's own store.
+    /// The memory applies in all projects of this user. Such memories are in the user's own store.
     User,
-    /// It applies only where [`Memory::paths`] are used.
+    /// The memory applies only where [`Memory::paths`] are used.
     Paths,
 }
 
@@ -278,7 +278,7 @@ pub struct Source {
     pub quote: Option<String>,
     /// Author of the statement.
     pub said_by: Option<SaidBy>,
-    /// What extracted or wrote the memory: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
+    /// Program or model that extracted or wrote the memory: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
     pub extractor: Option<String>,
 }
 
@@ -388,7 +388,7 @@ pub enum EntityType {
     Symbol,
     /// A flag, an environment variable or a configuration key.
     Setting,
-    /// An idea or a rule that has a name of its own.
+    /// An idea or a rule with its own name.
     Concept,
 }
 

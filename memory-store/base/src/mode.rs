@@ -1,4 +1,4 @@
-//! Permission of our programs to inject and to write: `THROUGHLINE=off|read|full`, and `throughline off`.
+//! Permission of Throughline's programs to inject and to write: `THROUGHLINE=off|read|full`, and `throughline off`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 /// Environment variable that sets the mode.
 pub const VARIABLE: &str = "THROUGHLINE";
 
-/// What our programs may do.
+/// Permissions of Throughline's programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Nothing is recalled, written or started.

@@ -94,7 +94,7 @@ pub enum Origin {
     Agent,
     /// A program.
     Machine,
-    /// Nobody: the text was only displayed.
+    /// No sender: the text was only displayed.
     Shown,
     /// A person who interrupted the assistant.
     Interrupt,

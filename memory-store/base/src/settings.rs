@@ -23,7 +23,7 @@ pub struct Settings {
     pub tool_tokens: u32,
     /// Maximum number of memories that are injected for a file or a failed command.
     pub tool_memories: u32,
-    /// Permitted fraction of those prompts that no memory answers but that still get an injection.
+    /// Maximum fraction of the prompts without a matching memory for which memories are injected nevertheless.
     pub alpha: f32,
     /// Minimum number of minutes between background runs that the end of a turn starts.
     pub due_minutes: u32,

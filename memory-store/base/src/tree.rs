@@ -31,12 +31,13 @@ pub struct Tree {
 /// Whether and how a folder is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It is in a trusted working tree.
+    /// The folder is in a trusted working tree.
     Trusted(Tree),
-    /// It is in a working tree that was trusted at another path, or whose record under its present path is lost.
+    /// The folder is in a working tree that was trusted at another path, or whose record under its present path is
+    /// lost.
     Moved(Moved),
-    /// It is at the path of a trusted working tree that may have been replaced by another folder. The files there must
-    /// not be read until a program that may run git has checked the folder.
+    /// The folder is at the path of a trusted working tree that may have been replaced by another folder. The files
+    /// there must not be read until a program that may run git has checked the folder.
     Changed(Tree),
 }
 
@@ -239,7 +240,7 @@ pub struct TreeRecord {
     pub is_summed: bool,
 }
 
-/// What a record contains about the fingerprint of the working tree.
+/// Fingerprint of a working tree in its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnownFingerprint {
     /// No fingerprint, because an older version wrote the record.

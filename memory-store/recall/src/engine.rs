@@ -1,4 +1,4 @@
-//! Engine: runs each kind of recall, from the query to its hits.
+//! The engine of recall: runs each kind of recall, from the query to its hits.
 
 use crate::index::read_manifest;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_STALE};
@@ -275,8 +275,8 @@ impl Recall {
         passage.or_else(|| passed_commands::of_id(&self.commands, id))
     }
 
-    /// Returns how much the files of a memory have changed since it was learned; `None` if the change is small or was
-    /// not measured after the memory was written.
+    /// Returns how much the files of a memory have changed since it was learned. Returns `None` if the change is small,
+    /// or if it was not measured after the memory was last written.
     pub fn staleness(&self, id: MemoryId) -> Option<Staleness> {
         let at = self.sources.find(id)?;
         let entry = self.sources.entry(at).filter(|entry| entry.has(FLAG_STALE))?;
@@ -391,7 +391,7 @@ impl Recall {
         hits: usize,
         asked: &Conditions<'_>,
     ) -> CandidateOutcome {
-        // A warning about a command matches by the command's name alone, so it needs no gate.
+        // A warning about a command matches by only the name of the command, so it needs no gate.
         let gated = asked.gated && !candidate.warns();
         if candidate.entry.has(FLAG_SAID) {
             CandidateOutcome::Said
@@ -459,7 +459,7 @@ struct Conditions<'a> {
     skip: &'a dyn Fn(MemoryId) -> bool,
 }
 
-/// Moves each note written by Claude after a user's statement in nearly the same words. If the two differ in an
+/// Moves each note by Claude behind a statement of the user in nearly the same words. If the two differ in an
 /// exception, a model follows the one that it reads first.
 fn put_notes_behind(hits: &mut Vec<Hit>) {
     let is_users = |hit: &Hit| !hit.noted && matches!(hit.said_by, None | Some(SaidBy::User));

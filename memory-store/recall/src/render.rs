@@ -1,8 +1,8 @@
 //! Rendering of hits as the text that is printed for the model.
 //!
-//! The whole text is enclosed in our delimiters, so that the collector does not learn it again. Recalled text is data:
-//! our delimiter is escaped in it, control and direction characters are removed, and a wish is rendered as a past
-//! request of the user, because the model rejects bare imperatives as injection.
+//! The whole text is enclosed in delimiters, so that the collector does not learn it again. Recalled text is data:
+//! delimiters in it are escaped, control and direction characters are removed, and a wish is rendered as a past request
+//! of the user, because the model rejects bare imperatives as injection.
 
 use std::ops::Range;
 
@@ -68,7 +68,7 @@ pub fn injection(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     let mut pieces = Vec::new();
     let room =
         (budget_tokens as usize * 4).saturating_sub(text.chars().count() + CLOSE.chars().count());
-    // The introduction already contains that the memories are about this file.
+    // The introduction already states that the memories are about this file.
     let detail = if event == "file" { HitDetail::Text } else { HitDetail::TextAndPaths };
     put_pieces(hits, detail, room, &mut text, &mut pieces);
     if pieces.is_empty() {
@@ -177,7 +177,7 @@ pub fn start(left: Option<&str>, hits: &[Hit], more: &str, budget_tokens: u32) -
     Rendered { text, pieces }
 }
 
-/// Returns already rendered text in our delimiters.
+/// Encloses already rendered text in the delimiters.
 pub fn wrap(text: &str) -> String {
     format!("{OPEN}>\n{text}\n{CLOSE}")
 }
@@ -310,7 +310,7 @@ pub fn is_noted(hit: &Hit) -> bool {
     attribution(hit) == Teller::Claude
 }
 
-/// To whom a memory is attributed.
+/// Person or model to whom a memory is attributed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Teller {
     /// To the user, who asked for it.

@@ -1,9 +1,9 @@
 //! Speed of redaction on ordinary text: `cargo bench -p memory-store-redact --bench redact [FILE...]`.
 //!
-//! *Ordinary* is the content of transcripts: prompts, answers, commands with their output, and files that were read.
-//! Without files, the texts are the transcripts of our own fixtures, this project's documents, and the sources of
-//! memory-store without the two parts that are full of secrets and attacks. The second figure is the speed of the gate
-//! for passages and memories, the third that of the search for secrets recognised elsewhere.
+//! *Ordinary* text is the content of transcripts: prompts, answers, commands with their output, and files that were
+//! read. Without files, the texts are the transcripts of the fixtures, this project's documents, and the sources of
+//! memory-store, except the two parts that contain many secrets and attacks. The second figure is the speed of the gate
+//! for passages and memories. The third is the speed of the search for secrets that were recognised elsewhere.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use memory_store_redact::known::{KEY_BYTES, Known};
 use memory_store_redact::{RedactOptions, Redactor};
 
-/// The texts are repeated up to this size.
+/// Size to which the texts are repeated, in bytes.
 const TEXT_BYTES: usize = 16 << 20;
 
 const ROUNDS: usize = 7;
 
-/// Factor by which less text is read for the gate than for redaction.
+/// Divisor of the amount of text for the gate, which is slower than redaction.
 const GATE_SLOWER: usize = 8;
 
 /// Number of known values of a project.
@@ -95,13 +95,13 @@ fn measure(
 /// Returns the processor time of this process, which other processes do not affect.
 fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is written to our own variable.
+    // SAFETY: the call writes the time to a variable of this function.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     assert_eq!(failed, 0, "every Unix has this clock");
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Returns our own files that together resemble transcripts.
+/// Returns files of this repository that together resemble transcripts.
 fn ordinary() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = below(&root.join("tests/fixtures"), "jsonl");

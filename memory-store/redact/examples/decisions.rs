@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use memory_store_redact::{Given, RedactOptions, Redactor};
 use serde_json::{Value, json};
 
-/// Longer texts are redacted without further tests.
+/// Maximum length in bytes of a text whose words are judged separately too; a longer text is only redacted.
 const JUDGED_BYTES_MAX: usize = 1 << 10;
 
-/// Bytes of text printed around a finding.
+/// Number of bytes that are printed on each side of a finding.
 const AROUND_BYTES: usize = 60;
 
-/// Numbers of secrets and look-alikes of one source, and of those that were treated correctly.
+/// Numbers of secrets and look-alikes of one source, and how many of them were treated correctly.
 #[derive(Default)]
 struct Score {
     secrets: usize,

@@ -12,14 +12,14 @@ use crate::finding::{Finding, PRIVATE_TEXT, placeholder};
 /// Size of a block in bytes.
 const BLOCK_BYTES: usize = 512 << 10;
 
-/// Number of bytes at the end of a block that are kept for the next block: more than the longest secret, except private
-/// text.
+/// Number of bytes at the end of a block that are kept for the next block. It exceeds the longest secret, except
+/// private text.
 pub const OVERLAP_BYTES: usize = 96 << 10;
 
 /// Number of bytes before a secret that may contain the secret's name.
 const CONTEXT_BYTES: usize = 1 << 10;
 
-/// Length in bytes of private text beyond which it is no longer kept while its end is searched for.
+/// Maximum length in bytes of private text that is kept while its end is searched for.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
 impl Redactor {
@@ -67,19 +67,19 @@ impl Redactor {
         }
     }
 
-    /// Returns a place to cut the text that is inside no secret, the findings before this place, and whether the text
-    /// after it is private text that does not end here and is too long to keep.
+    /// Returns an offset at which the text can be cut without dividing a secret, the findings before it, and whether
+    /// the text after it is private text that does not end here and is too long to keep.
     fn cut(&self, text: &str, is_last: bool) -> (usize, Vec<Finding>, bool) {
         let mut findings = self.findings(text);
         if is_last {
             return (text.len(), findings, false);
         }
         let mut cut = text.floor_char_boundary(text.len().saturating_sub(OVERLAP_BYTES));
-        // Cut between lines: rules read the text before a value in the same line.
+        // The cut is between lines, because rules read the text before a value in the same line.
         if let Some(line) = memchr::memrchr(b'\n', &text.as_bytes()[..cut]) {
             cut = line + 1;
         }
-        // The name of a secret may be in one of the lines before it.
+        // The cut is moved, because the name of the next secret may be in one of the lines before it.
         let next = findings.iter().find(|f| f.range.start >= cut).map(|f| f.range.start);
         if let Some(next) = next.filter(|next| *next < cut + CONTEXT_BYTES) {
             let before = &text.as_bytes()[..next.saturating_sub(CONTEXT_BYTES).min(cut)];

@@ -1,4 +1,5 @@
-//! The values are made up, and are assembled at run time so that no scanner reports this file as a leak.
+//! Tests of redaction. The values are made up, and are assembled at run time so that scanners do not report this file
+//! as a leak.
 
 use proptest::prelude::*;
 

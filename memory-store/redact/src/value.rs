@@ -1,6 +1,6 @@
-//! Judgement of values: one function decides for all places in a text whether a value is a secret. Each kind of place
-//! has a table of reasons for and against. Each matching reason adds its points; decisive reasons are first and skip
-//! the rest.
+//! Judgement of values: for every place in a text, one function decides whether a value is a secret. Each kind of place
+//! has a table of reasons for and against. Each matching reason adds its points. Decisive reasons are first; if one
+//! matches, the others are skipped.
 
 use crate::vocabulary::WORDS;
 use spread::SpreadEvidence;
@@ -13,23 +13,23 @@ pub(crate) mod spread;
 pub(crate) mod stand_in;
 pub(crate) mod word;
 
-/// What the name or sentence near a value indicates about the value.
+/// What the name of a value, or a sentence near it, indicates about the value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
-    /// A password that a person chose, so any value is possible.
+    /// A password that a person chose. Any value is possible.
     Password,
-    /// A key or token: random.
+    /// A key or token, which is random.
     Key,
-    /// A key of some kind; the value itself must resemble a secret.
+    /// A key of any kind. The value itself must resemble a secret.
     SomeKey,
 }
 
-/// Place of a value, which determines the form that the value must have.
+/// Place of a value. It determines the form that the value must have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValuePlace {
     /// Next to a name, without a word or sign in between.
     Beside(Promise),
-    /// After a name and a word or sign that gives it.
+    /// After a name and a word or sign that introduces the value.
     Given(Promise),
     /// As [`Given`](Self::Given), but hexadecimal digits also count as a key.
     Told(Promise),
@@ -40,13 +40,13 @@ pub(crate) enum ValuePlace {
     /// Without quotes, where code is possible. The fields are the byte after the value, and whether the sign before it
     /// has no spaces around it.
     Bare(Promise, u8, bool),
-    /// After a name, anywhere in the same line.
+    /// Anywhere in the same line after a name.
     Near,
     /// Near a word about access, which does not indicate the form of the value.
     Cue,
     /// Where only the place indicates a secret: the match of a rule, a column, an argument.
     Rule,
-    /// In a context about opening something: any style of generated passwords and keys is possible.
+    /// In a context about opening something. Any style of generated passwords and keys is possible.
     Styled,
     /// In texts other than the one in which the value was found.
     Elsewhere(SpreadEvidence),
@@ -91,7 +91,7 @@ pub(crate) struct ValueReason {
 struct JudgedValue<'t> {
     bytes: &'t [u8],
     promise: Promise,
-    /// True if a word or sign gives the value, or if the value's name is in upper case.
+    /// True if a word or sign introduces the value, or if the value's name is in upper case.
     is_given: bool,
     /// Byte after the value.
     next: u8,
@@ -146,7 +146,7 @@ pub(crate) fn judge(value: &[u8], place: ValuePlace) -> ValueVerdict {
     verdict
 }
 
-/// Reasons for a value next to a name.
+/// Reasons for and against a value next to a name.
 static NAMED: [ValueReason; 13] = [
     // `xqzkvpwrtm`
     yes("letters drawn at random", |it| {
@@ -202,7 +202,7 @@ static NAMED: [ValueReason; 13] = [
     yes("letters and digits", |_| true),
 ];
 
-/// Reasons for a value after a name and a word that gives the value.
+/// Reasons for and against a value after a name and a word that introduces the value.
 static TOLD: [ValueReason; 3] = [
     yes("looks like what its name promises", |it| {
         it.promise != Promise::SomeKey && judge(it.bytes, ValuePlace::Given(it.promise)).is_secret()
@@ -210,7 +210,8 @@ static TOLD: [ValueReason; 3] = [
     yes("a long random part", |it| {
         const KEY_BYTES_MIN: usize = 24;
         let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
-        // Values of keys of some kind are often names of things, but a long value with letters of both cases is not.
+        // The value of a key of any kind is often the name of something, but a long value with letters of both cases is
+        // not.
         let is_kind = match it.promise {
             Promise::Password => false,
             Promise::Key => true,
@@ -241,8 +242,8 @@ static QUOTED: [ValueReason; 8] = [
     no("spaces, or too short", |it| {
         it.bytes.iter().any(u8::is_ascii_whitespace) || it.bytes.len() < 4
     }),
-    // `staging#shop`: the words are joined by a sign that joins no words in messages and file names. Routes also have
-    // this form, but their names are not those of secrets.
+    // In `staging#shop`, the sign between the words does not join words in messages and file names. Routes have this
+    // form too, but their names are not names of secrets.
     no("several words", |it| {
         let is_telling =
             it.promise == Promise::Key && it.bytes.contains(&b'#') && !it.bytes.starts_with(b"#");

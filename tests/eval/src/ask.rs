@@ -1,4 +1,4 @@
-//! Running a query as Claude Code would: through the real hook programs, in a fresh session after its start block.
+//! Runs a query as Claude Code does: through the real hook programs, in a new session after its start block.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use crate::gold::{Query, Way};
 use crate::sealed::Sealed;
 
-/// Text that would reach the model.
+/// The text that a model would receive.
 pub struct Answer {
-    /// One piece for each memory or excerpt.
+    /// The parts of the text, one for each memory or passage.
     pub pieces: Vec<String>,
-    /// The exact text.
+    /// The whole text.
     pub text: String,
 }
 
@@ -33,7 +33,7 @@ struct Specific {
     additional_context: String,
 }
 
-/// Receipt of a hook.
+/// The receipt of a hook.
 #[derive(Deserialize)]
 struct Receipt {
     event: String,
@@ -41,7 +41,7 @@ struct Receipt {
     memories: Vec<Given>,
 }
 
-/// A memory in a receipt, with the range of its piece in the text.
+/// A memory in a receipt, with the byte range of its part of the text.
 #[derive(Deserialize)]
 struct Given {
     id: String,
@@ -54,12 +54,12 @@ pub fn ask(sealed: &Sealed, query: &Query, now: Timestamp) -> Result<Answer> {
     let session = format!("eval-{}", query.id);
     let start = payload(sealed, &session, "SessionStart", json!({ "source": "startup" }));
     fire(sealed, "throughline-session-start", &start, now)?;
-    // The start block was given, but does not count as shown.
+    // The claims of the start block are removed, so that its memories can be injected for the query.
     forget_claims(&sealed.state().session(&session, None))?;
     let (program, payload) = question(sealed, &session, query);
     let text = fire(sealed, program, &payload, now)?;
     let pieces = pieces(sealed, &session, &text, &query.id)?;
-    // The hooks' notes would make the next start process this session.
+    // The inbox is removed, since the notes of the hooks would make the next start process this session.
     remove(&sealed.state().inbox)?;
     Ok(Answer { pieces, text })
 }
@@ -121,7 +121,7 @@ fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Resu
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
             match stdin.write_all(payload.to_string().as_bytes()) {
-                // A hook may stop reading early.
+                // A write error is ignored if the hook stopped reading early.
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(error),
                 Ok(()) | Err(_) => {}
             }
@@ -139,7 +139,7 @@ fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Resu
     Ok(said.hook_specific_output.additional_context)
 }
 
-/// Splits the text into the pieces named by the receipt.
+/// Splits the text into the parts that the receipt names.
 fn pieces(sealed: &Sealed, session: &str, text: &str, query: &str) -> Result<Vec<String>> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -155,7 +155,8 @@ fn pieces(sealed: &Sealed, session: &str, text: &str, query: &str) -> Result<Vec
     receipt.memories.iter().map(cut).collect()
 }
 
-/// Reads the last receipt of a session, except that of its start. Each day has a file, named by date.
+/// Reads the last receipt of a session, ignoring the receipt of its start. Each day has a file of receipts, which is
+/// named by the date.
 fn receipt(sealed: &Sealed, session: &str) -> Result<Option<Receipt>> {
     let day = sealed.state().receipts("day");
     let folder = day.parent().unwrap_or(&day);
@@ -176,7 +177,7 @@ fn receipt(sealed: &Sealed, session: &str) -> Result<Option<Receipt>> {
 /// Removes the claims of a session's file: its lines that begin with a `c`.
 fn forget_claims(file: &std::path::Path) -> Result<()> {
     let records = match fs::read_to_string(file) {
-        // A hook without output leaves no file.
+        // A hook without output creates no session file.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         read => read.at(file)?,
     };

@@ -1,4 +1,4 @@
-//! The gold file: sessions in the order of processing, and the queries after each.
+//! The gold file: sessions in the order of processing, and the queries that follow each session.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,33 +8,33 @@ use memory_store::Timestamp;
 use memory_store::error::At as _;
 use serde::Deserialize;
 
-/// A gold file, without the fields that only the scorer needs.
+/// A gold file, without the fields that only the scorer reads.
 #[derive(Debug, Deserialize)]
 pub struct Gold {
-    /// The folder of transcripts; relative to the file in the file, absolute here.
+    /// The folder of transcripts. In the file the path is relative to the file; here it is absolute.
     pub transcripts: PathBuf,
-    /// The sessions, in their order.
+    /// The sessions in the order of processing.
     pub sessions: Vec<GoldSession>,
     /// Queries to run.
     #[serde(default)]
     pub queries: Vec<Query>,
-    /// Prompts that no memory helps with.
+    /// Prompts that no memory answers.
     #[serde(default)]
     pub negatives: Vec<Query>,
-    /// Prompts that people wrote in later sessions, from the file [`REAL_PROMPTS`] beside it.
+    /// Prompts that people wrote in later sessions, from the file [`REAL_PROMPTS`] in the same folder.
     #[serde(skip)]
     pub real: Vec<Query>,
 }
 
-/// Prompts of a project as people wrote them, one a line.
+/// File with prompts of a project as people wrote them, one on each line.
 const REAL_PROMPTS: &str = "real-prompts.jsonl";
 
 /// A session of the gold file.
 #[derive(Debug, Deserialize)]
 pub struct GoldSession {
-    /// Claude Code's id.
+    /// Claude Code's id of the session.
     pub id: String,
-    /// Time of its last record: the clock for its processing and its queries.
+    /// Time of the session's last record, which is the time of its processing and of its queries.
     pub last: Timestamp,
 }
 
@@ -48,15 +48,15 @@ pub struct Query {
     pub way: Way,
     /// The prompt, path or error.
     pub text: String,
-    /// The session after which it is run.
+    /// Id of the session after which the query is run.
     #[serde(default)]
     pub after_session: String,
-    /// For a real prompt: whether a query of the gold file was taken from it.
+    /// For a real prompt: whether a query of the gold file was derived from it.
     #[serde(default, rename = "gold")]
     pub is_gold: bool,
 }
 
-/// Kind of a query.
+/// How a query is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {

@@ -1,4 +1,4 @@
-//! A temporary home, so that no files of the user are read or written.
+//! A temporary home, so that a measurement reads and writes no files of the user.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use tempfile::TempDir;
 
 /// A temporary home.
 pub struct TemporaryHome {
-    /// The folder, removed when this is dropped.
+    /// The folder, which is removed when this value is dropped.
     pub folder: TempDir,
-    /// Its path without links.
+    /// The path of the folder, with symbolic links resolved.
     pub path: PathBuf,
-    /// The folders in it.
+    /// Throughline's folders in the home.
     pub dirs: UserDirs,
 }
 
 impl TemporaryHome {
-    /// Creates a home for programs with the embedder's files in `models`.
+    /// Creates a home. `models` is the folder of the embedder's files.
     pub fn new(models: Option<PathBuf>) -> Result<Self> {
         let temp = std::env::temp_dir();
         let folder = tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp);

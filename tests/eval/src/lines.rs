@@ -1,4 +1,4 @@
-//! A file of JSON objects, one a line, that a measurement writes.
+//! A file of JSON objects, one on each line, that a measurement writes.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -26,7 +26,7 @@ impl<'a> Lines<'a> {
         Ok(writeln!(self.file, "{text}").at(self.path)?)
     }
 
-    /// Writes the buffered rest, so that errors are reported.
+    /// Writes the rest of the buffer; unlike dropping the file, this reports errors.
     pub fn end(mut self) -> Result<()> {
         Ok(self.file.flush().at(self.path)?)
     }

@@ -1,4 +1,4 @@
-//! The machine of a measurement. The environment is read here, once.
+//! The machine on which a measurement runs. The environment is read only here.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use memory_store::Timestamp;
 use memory_store::error::At as _;
 use memory_store::layout::{MODELS_VARIABLE, UserDirs};
 
-/// Variables passed to programs in a sealed home, so that git and the language model are found as usual.
+/// Variables that programs in a sealed home receive, so that they find git and the language model.
 const HANDED_ON: [&str; 4] = ["PATH", "OLLAMA_HOST", "TMPDIR", MODELS_VARIABLE];
 
 /// Environment of a measurement.

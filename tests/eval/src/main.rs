@@ -1,6 +1,5 @@
-//! Measures learning and recall, on transcripts and on labelled sets. `scripts/eval` builds and runs it. Everything
-//! happens in a temporary home: of the user's files only the settings of a language model are read, and nothing is
-//! changed.
+//! Measures learning and recall, on transcripts and on labelled sets. `scripts/eval` builds and runs this program. All
+//! files are written into a temporary home. Of the user's files, only the settings of a language model are read.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -72,8 +71,8 @@ fn run(args: Args) -> Result<()> {
     }
 }
 
-/// Prints a line on stderr: stdout is reserved for the scoring program.
+/// Prints a line on stderr, since stdout is reserved for the scoring program.
 fn print_to_stderr(text: impl Display) {
-    // An error on a closed stderr is ignored.
+    // A write error is ignored, since stderr may be closed.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Whether pairs of names are joined as they are labelled.
+//! Measures whether the program joins pairs of names as their labels require.
 
 use std::fs;
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! How alike two texts are, as recall sees it when it leaves out near-duplicates.
+//! Measures the similarity of two texts by which recall omits near-duplicates.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Inputs of ranking and of the gate for passages, for `scripts/fit-passages`.
+//! Writes the inputs of ranking and of the passage gate, for `scripts/fit-passages`.
 
 use anyhow::Result;
 use memory_store::Timestamp;
@@ -36,7 +36,7 @@ struct PassageLine<'a> {
     text: &'a str,
 }
 
-/// Returns the background prompts of the calibration.
+/// Returns the background prompts that calibrate the threshold.
 pub fn background() -> impl Iterator<Item = Query> {
     background_prompts().enumerate().map(|(number, text)| Query {
         id: format!("background-{number}"),
@@ -47,7 +47,7 @@ pub fn background() -> impl Iterator<Item = Query> {
     })
 }
 
-/// Writes a line for a prompt; files and errors are not ranked.
+/// Writes a line for a prompt. Queries about files and errors are skipped, since they are not ranked.
 pub fn write(
     lines: Option<&mut Lines<'_>>,
     sealed: &Sealed,

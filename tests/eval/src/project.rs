@@ -1,4 +1,5 @@
-//! Whole projects: sessions one after another, and the output of the real hooks for the queries of a gold file.
+//! Measures whole projects: processes sessions one after another, and runs the real hooks for the queries of a gold
+//! file.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -38,15 +39,15 @@ pub struct Project {
     keep: bool,
 }
 
-/// One line of the run.
+/// One line of the output.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum RunLine<'a> {
-    /// Answer to a query.
+    /// The answer to a query.
     Answer { query: &'a str, injected: &'a [String], text: &'a str },
-    /// Answer to a prompt written by a person.
+    /// The answer to a prompt that a person wrote.
     Real { real: &'a str, gold: bool, injected: &'a [String], text: &'a str },
-    /// Memory that is stored at the end.
+    /// A memory that is stored at the end.
     Memory { memory: String, text: String, session: Option<String> },
 }
 
@@ -73,7 +74,7 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
         }
     }
     let end = gold.sessions.last().map(|session| session.last).unwrap_or_default();
-    // Queries after a session that is not in the list are run at the end, like negatives.
+    // Queries after a session that is not in the list are run at the end, like the negatives.
     let known = |query: &Query| gold.sessions.iter().any(|known| known.id == query.after_session);
     for query in gold.queries.iter().filter(|query| !known(query)).chain(&gold.negatives) {
         answer(&mut lines, &sealed, query, end)?;
@@ -104,12 +105,13 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
     Ok(())
 }
 
-/// Counts of recalls with an output for prompts as people wrote them.
+/// Counts of answers to prompts as people wrote them.
 #[derive(Default)]
 struct Spoken {
-    /// Prompts without a query, those of them with an output, and passages.
+    /// For prompts without a query in the gold file: their number, the number with an answer, and the number with
+    /// passages.
     others: [usize; 3],
-    /// The same for prompts from which a query was taken.
+    /// The same numbers for prompts from which a query was derived.
     gold: [usize; 3],
 }
 
@@ -122,7 +124,7 @@ impl Spoken {
     }
 }
 
-/// Heading of passages.
+/// Heading of the passages in an injection.
 const QUOTATIONS: &str = "Quotations from earlier sessions";
 
 impl Display for Spoken {
@@ -152,7 +154,7 @@ fn answer(lines: &mut Lines<'_>, sealed: &Sealed, query: &Query, now: Timestamp)
     lines.write(&RunLine::Answer { query: &query.id, injected: &answer.pieces, text: &answer.text })
 }
 
-/// Writes all stored memories; returns their number.
+/// Writes all stored memories; returns how many there are.
 fn memories(lines: &mut Lines<'_>, sealed: &Sealed) -> Result<usize> {
     let stored = sealed.memories()?;
     for memory in &stored {

@@ -1,5 +1,5 @@
-//! Relations of two statements: compares the program's judgements of labelled pairs with the labels of their authors,
-//! without a model and with one.
+//! Measures the relations of two statements: compares the program's judgements of labelled pairs with the labels of
+//! their authors, both without a model and with one.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
@@ -115,7 +115,7 @@ fn open(settings: &Settings, cache: &Path, machine: &Machine) -> Result<Option<L
     Ok(Some(model.context("no LLM is set: run `throughline config llm`")?))
 }
 
-/// Returns the label of a pair without a model.
+/// Returns the label that the program gives a pair without a model.
 fn by_words(pair: &LabelledStatements) -> &'static str {
     let [older, newer] = drafts(pair);
     match judge(&newer.statement(), &older.statement()) {
@@ -127,7 +127,7 @@ fn by_words(pair: &LabelledStatements) -> &'static str {
     }
 }
 
-/// Returns the label of a pair by the answer of a model; pairs without a question are judged by words, as in a sync.
+/// Returns the label that a model gives a pair. If a pair needs no question, it is judged by words, as in a sync.
 fn asked(
     pair: &LabelledStatements,
     model: &mut LanguageModel,
@@ -159,7 +159,7 @@ fn asked(
     }
 }
 
-/// Returns the two statements as notes of two sessions.
+/// Returns the two statements as drafts from two sessions.
 fn drafts(pair: &LabelledStatements) -> [Draft; 2] {
     [("older", &pair.older, 1), ("newer", &pair.newer, 30)].map(|(session, title, day)| Draft {
         kind: Kind::Fact,
@@ -187,8 +187,8 @@ fn drafts(pair: &LabelledStatements) -> [Draft; 2] {
     })
 }
 
-/// Starts a stand-in for Ollama on loopback with recorded answers, and returns settings that name it. A question
-/// without an answer fails.
+/// Starts a stand-in for Ollama with recorded answers, and returns settings that use it. A question without a recorded
+/// answer fails.
 fn recorded(file: &Path, pairs: &[LabelledStatements]) -> Result<Settings> {
     let answers: Vec<RecordedAnswer> = set::rows(file)?;
     let of_pair = |answer: RecordedAnswer| {

@@ -1,4 +1,4 @@
-//! Ranked lists for the queries of a set with labels.
+//! Writes the ranked results for the queries of a labelled set.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -18,9 +18,9 @@ use crate::print_to_stderr;
 use crate::set::{self, Group, Question};
 use crate::shelf::{Second, Shelf, Shelved, place};
 
-/// Number of ids in a ranked list.
+/// Number of ids in a ranked result.
 const PLACES: usize = 10;
-/// Number of consecutive queries of one thread.
+/// Number of consecutive queries that one thread runs.
 const QUERIES_AT_ONCE: usize = 64;
 
 /// Asks the queries of a set, each within its group, and writes ranked lists of ten ids, one JSON
@@ -68,14 +68,14 @@ enum Mode {
     Second,
 }
 
-/// A line of the run.
+/// One line of the output.
 #[derive(Serialize)]
 struct RetrievalLine<'a> {
     query: &'a str,
     ids: Vec<&'a str>,
-    /// Scores of these ids.
+    /// The scores of the ids.
     scores: Vec<f32>,
-    /// Gate score of the best memory for the gate, and its threshold.
+    /// Gate score of the memory that opens the gate most likely, and the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,13 +167,14 @@ fn own(group: &Group) -> Vec<&Question> {
     group.questions.iter().collect()
 }
 
-/// Returns the answerable queries of the next group; after the last, of the first.
+/// Returns the answerable queries of the next group, which are foreign prompts for this group. The next group after the
+/// last is the first.
 fn foreign(groups: &[Group], number: usize) -> Vec<&Question> {
     let next = &groups[(number + 1) % groups.len()];
     next.questions.iter().filter(|question| !question.relevant.is_empty()).collect()
 }
 
-/// Returns the background prompts of the calibration, as queries of a group.
+/// Returns the background prompts that calibrate the threshold, as queries of a group.
 fn background(group: usize) -> Vec<Question> {
     let question = |(number, text): (usize, &str)| {
         Question::unanswerable(format!("background-{group}-{number}"), text.to_owned())
@@ -182,8 +183,7 @@ fn background(group: usize) -> Vec<Question> {
 }
 
 impl Retrieval {
-    /// Returns the lines of some queries. Recall opens its files once for all of them, unless each
-    /// query has another time.
+    /// Returns the output lines for some queries. Recall opens its files only once for all queries of the same time.
     fn lines<'a>(
         &self,
         shelved: &Shelved<'_>,
@@ -226,7 +226,7 @@ impl Retrieval {
         let best = recalled.trace.iter().max_by(|a, b| {
             (a.gate - a.threshold).total_cmp(&(b.gate - b.threshold)).then_with(|| b.id.cmp(&a.id))
         });
-        // A memory that is named directly has no threshold.
+        // A memory that the query names directly has no threshold.
         let best = best.filter(|best| best.gate.is_finite() && best.threshold.is_finite());
         let traced = recalled.trace.iter().filter(|_| self.features);
         let seen = traced.filter_map(|traced| Seen::new(group, traced));

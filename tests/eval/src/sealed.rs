@@ -1,4 +1,4 @@
-//! A separate home, so that a measurement neither reads nor writes files of the user.
+//! A sealed home with one project, so that a measurement neither reads nor writes files of the user.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::home::TemporaryHome;
 use crate::machine::Machine;
 use crate::stage::Stage;
 
-/// Id of the project, the same in every run, because ids of memories depend on it.
+/// Id of the project. It is the same in every run, because the ids of memories depend on it.
 const PROJECT: [u8; 16] = *b"throughline eval";
 
 /// The temporary home with one project.
@@ -38,8 +38,8 @@ impl Sealed {
         let root = home.path.join("project");
         fs::create_dir(&root).at(&root)?;
         write_settings(machine, &home.dirs, reads)?;
-        // The recorded folder is one of the project's former trees: statements about files there
-        // apply to the same files here.
+        // The folder in which the sessions were recorded is registered as a former root of the project, so that
+        // statements about its files apply to the project.
         let observed = Observed {
             root,
             worktrees: stage.recorded_root.iter().cloned().collect(),
@@ -51,12 +51,12 @@ impl Sealed {
         Ok(Self { home, tree, programs, variables })
     }
 
-    /// Returns the folder for a session's transcripts.
+    /// Returns the folder into which the transcripts of a session are copied.
     pub fn stage_dir(&self, session: &str) -> PathBuf {
         self.home.folder.path().join("stage").join(session)
     }
 
-    /// Returns the disposable state of the project.
+    /// Returns the state folder of the project.
     pub fn state(&self) -> TreeDir {
         self.home.dirs.tree(&self.tree.root)
     }
@@ -84,7 +84,7 @@ impl Sealed {
         bail!("{} was not processed: {}", folder.display(), stderr.trim())
     }
 
-    /// Returns a hook as Claude Code would run it in the project.
+    /// Returns the command that runs a hook in the project, as Claude Code does.
     pub fn hook(&self, name: &str, now: Timestamp) -> Command {
         self.command(&self.programs.join(name), now)
     }
@@ -102,7 +102,7 @@ impl Sealed {
         command
     }
 
-    /// Returns every memory file, in any status, by id.
+    /// Returns all memory files, of any status, sorted by id.
     pub fn memories(&self) -> Result<Vec<Memory>> {
         let project = Store::open(&self.home.dirs, &self.tree)?;
         let mut memories = Vec::new();
@@ -116,7 +116,7 @@ impl Sealed {
         Ok(memories)
     }
 
-    /// Keeps the home, and returns its path.
+    /// Keeps the home after the measurement, and returns its path.
     pub fn keep(self) -> PathBuf {
         self.home.folder.keep()
     }

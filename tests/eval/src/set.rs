@@ -1,4 +1,4 @@
-//! A retrieval set: memories and queries with labels, one JSON object a line.
+//! A labelled set: memories and queries, as one JSON object on each line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 /// A memory of a set.
 #[derive(Debug, Deserialize)]
 pub struct SetMemory {
-    /// Id in the set.
+    /// Id within the set.
     pub id: String,
-    /// Its plain text.
+    /// The text of the memory.
     pub text: String,
     /// Time of the event.
     pub time: Option<Timestamp>,
@@ -33,8 +33,8 @@ enum SetSession {
 }
 
 impl SetMemory {
-    /// Returns the name of its session. Without one, memories of the same time count as one
-    /// session.
+    /// Returns the name of the memory's session. Memories without a session count as one session if their times are
+    /// equal.
     pub fn session(&self) -> Option<String> {
         match &self.session {
             Some(SetSession::Number(number)) => Some(number.to_string()),
@@ -47,36 +47,35 @@ impl SetMemory {
 /// A query of a set.
 #[derive(Debug, Deserialize)]
 pub struct Question {
-    /// Id in the set.
+    /// Id within the set.
     pub id: String,
     /// Text of the question.
     pub text: String,
     /// Time of the query.
     pub time: Option<Timestamp>,
-    /// The memories that answer it; empty if there are none.
+    /// Ids of the memories that answer the query; empty if there are none.
     #[serde(default)]
     pub relevant: Vec<String>,
     group: String,
 }
 
 impl Question {
-    /// Creates a question without an answer.
+    /// Returns a query that no memory answers.
     pub fn unanswerable(id: String, text: String) -> Self {
         Self { id, text, time: None, relevant: Vec::new(), group: String::new() }
     }
 }
 
-/// Memories that are separate from those of other groups, and the queries about them.
+/// Memories that are searched separately from those of other groups, with the queries about them.
 #[derive(Debug, Default)]
 pub struct Group {
-    /// The memories by time, in file order for equal times.
+    /// The memories, sorted by time; those of the same time are in the order of the file.
     pub items: Vec<SetMemory>,
-    /// The queries in file order.
+    /// The queries in the order of the file.
     pub questions: Vec<Question>,
 }
 
-/// Reads the set in a folder: `memories.jsonl` and `queries.jsonl`. Returns its groups in the order
-/// of their names.
+/// Reads the files `memories.jsonl` and `queries.jsonl` in a folder. Returns the groups, sorted by name.
 pub fn read(folder: &Path) -> Result<Vec<Group>> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for item in rows::<SetMemory>(&folder.join("memories.jsonl"))? {
@@ -90,7 +89,7 @@ pub fn read(folder: &Path) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// Reads a file of JSON objects, one a line.
+/// Reads a file of JSON objects, one on each line.
 pub fn rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let text = fs::read_to_string(path).at(path)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());

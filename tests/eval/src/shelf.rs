@@ -1,6 +1,5 @@
-//! A shelf: a temporary home in which each group of a retrieval set has a project of its own. Its
-//! memories are indexed as all memories are: written as memory files, listed, embedded if there is
-//! a model, published.
+//! A shelf: a temporary home in which each group of a labelled set has its own project. The memories are indexed in the
+//! usual way: written as memory files, listed, embedded if there is a model, and published.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,30 +33,30 @@ use crate::set::SetMemory;
 /// Maximum characters of a title in the file format.
 const TITLE_CHARS_MAX: usize = 300;
 
-/// Time limit for embedding a group: a measurement need not be quick.
+/// Time limit for embedding a group. It is long, because a measurement need not be quick.
 const EMBEDDING: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The temporary home.
 pub struct Shelf {
     home: TemporaryHome,
     embedding: Option<Embedding>,
-    /// Folder of the vectors of the second space.
+    /// Folder that caches the vectors of the second space.
     caches: PathBuf,
     second: Option<Second>,
 }
 
-/// The user's own model.
+/// The embedder of the second space.
 pub struct Second {
-    /// The settings that name it.
+    /// The settings that name the embedder.
     pub settings: Settings,
     /// The variable `OLLAMA_HOST`.
     pub ollama_host: Option<String>,
-    /// Reason why it returned no vector for a query. A search continues without it; a measurement
-    /// must not.
+    /// Reason why the embedder returned no vector for a query. A search continues without the vector; a measurement
+    /// fails.
     pub problem: Arc<Mutex<Option<String>>>,
 }
 
-/// Calls the user's own model and records errors.
+/// Calls the embedder of the second space, and records its errors.
 #[derive(Debug)]
 struct Strict {
     asker: Asker,
@@ -74,7 +73,7 @@ impl Ask for Strict {
     }
 }
 
-/// A group's project.
+/// The project of a group.
 pub struct Shelved<'a> {
     dirs: &'a UserDirs,
     tree: Tree,
@@ -82,8 +81,8 @@ pub struct Shelved<'a> {
 }
 
 impl Shelf {
-    /// Creates the home. With `models`, the folder of the embedder's files, memories have vectors;
-    /// those of the transformer are stored in `cache`, if there is one.
+    /// Creates the home. `models` is the folder of the embedder's files; without it, memories have no vectors. `cache`
+    /// is a folder in which vectors of the transformer are stored.
     pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
         let home = TemporaryHome::new(models)?;
         let cache = ProjectDir::at(cache.map_or_else(|| home.path.join("cache"), Path::to_owned));
@@ -91,13 +90,13 @@ impl Shelf {
         Ok(Self { home, embedding, caches: cache.vectors.clone(), second: None })
     }
 
-    /// Adds vectors of the second space to memories.
+    /// Sets the embedder that computes vectors of the second space for memories.
     pub fn with_second(self, second: Second) -> Self {
         Self { second: Some(second), ..self }
     }
 
-    /// Creates a project with a group's memories. `number` identifies the group; `now` is the
-    /// publication time of its index.
+    /// Creates the project of a group with its memories. `number` identifies the group; `now` is the publication time
+    /// of the index.
     pub fn put(
         &mut self,
         number: usize,
@@ -140,7 +139,7 @@ impl Shelf {
         Ok(Shelved { dirs: &self.home.dirs, tree, second: self.second.as_ref() })
     }
 
-    /// Returns the memories of a group as indexed, with their vectors, in order.
+    /// Returns the memories of a group as they are indexed, with their vectors, in the order of the group.
     pub fn documents(
         &mut self,
         number: usize,
@@ -162,7 +161,7 @@ impl Shelf {
         Ok(documents)
     }
 
-    /// Creates the project of a group and the vectors of its memories.
+    /// Creates the project of a group, and computes the vectors of its memories.
     fn fill(
         &mut self,
         number: usize,
@@ -200,7 +199,7 @@ impl Shelf {
 }
 
 impl Shelved<'_> {
-    /// Opens recall of the group. It is not shared between threads.
+    /// Opens recall of the group. The returned value cannot be shared between threads.
     pub fn recall(&self) -> Recall {
         let recall = Recall::open(self.dirs, &self.tree, None);
         let strict = self.second.and_then(|second| {
@@ -214,14 +213,13 @@ impl Shelved<'_> {
     }
 }
 
-/// Returns the place of a memory in the group, from 0.
+/// Returns the index of a memory in the group.
 pub fn place(id: MemoryId) -> usize {
     usize::try_from(u128::from_be_bytes(id.0)).unwrap_or(usize::MAX)
 }
 
-/// Converts a text to a memory as a person would add it: the first line is the title, the rest the
-/// text below. The id is its place, so that an index has the memories of a session side by side, as
-/// in practice.
+/// Converts a text into a memory as if a person had added it: the first line is the title, and the rest is the body.
+/// The id is the index in the group, so that memories of the same session are adjacent in the index, as in practice.
 fn memory(place: usize, item: &SetMemory) -> Memory {
     let id = MemoryId((place as u128).to_be_bytes());
     let (title, body) = title_and_body(&item.text);
@@ -235,7 +233,7 @@ fn title_and_body(text: &str) -> (&str, &str) {
     let text = text.trim();
     let line = text.lines().next().unwrap_or_default();
     let end = match line.char_indices().nth(TITLE_CHARS_MAX) {
-        // A first line that is too long for a title is cut between two words.
+        // A first line that is too long for a title is divided at white space.
         Some((end, _)) => line[..end].rfind(char::is_whitespace).unwrap_or(end),
         None => line.len(),
     };

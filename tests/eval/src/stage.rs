@@ -1,5 +1,5 @@
-//! Feeding of transcripts one session at a time: each session's files are copied into a separate
-//! folder, as if only this session were new.
+//! Provides the transcripts of one session at a time: the files of each session are copied into a separate folder, as
+//! if only this session were new.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -16,13 +16,13 @@ use crate::gold::Gold;
 /// The transcripts of a gold file.
 pub struct Stage {
     folder: PathBuf,
-    /// The transcripts of each session, including its subagents'.
+    /// The transcripts of each session, with those of its subagents.
     files: BTreeMap<String, Vec<PathBuf>>,
-    /// Longest common folder of all working directories of the sessions.
+    /// The longest common folder of all working directories in the transcripts.
     pub recorded_root: Option<PathBuf>,
 }
 
-/// The field of a record with its working directory.
+/// The field of a record that contains the working directory.
 #[derive(Deserialize)]
 struct RecordPlace {
     cwd: Option<String>,
@@ -55,7 +55,7 @@ impl Stage {
         Ok(Self { folder: gold.transcripts.clone(), files, recorded_root: root.map(PathBuf::from) })
     }
 
-    /// Copies the transcripts of a session into `target`, which is returned.
+    /// Copies the transcripts of a session into the folder `target`; returns the folder.
     pub fn put(&self, target: &Path, session: &str) -> Result<PathBuf> {
         for file in self.files.get(session).into_iter().flatten() {
             let below = file.strip_prefix(&self.folder).unwrap_or(file);
@@ -72,7 +72,7 @@ impl Stage {
 fn cwds_of(file: &Path) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for line in BufReader::new(File::open(file).at(file)?).split(b'\n') {
-        // Lines that are no records are left to the reader.
+        // Lines that are not records are skipped here; the processor reports them.
         if let Ok(RecordPlace { cwd: Some(cwd) }) = serde_json::from_slice(&line.at(file)?) {
             found.insert(cwd);
         }

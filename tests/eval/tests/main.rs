@@ -1,4 +1,4 @@
-//! Measurements as run by `scripts/eval`, in a sealed environment.
+//! Tests of the measurements that `scripts/eval` runs, in a sealed environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use journeys::environment::TestEnvironment;
 use journeys::sample_project;
 use serde_json::{Value, json};
 
-/// A sealed environment with a folder for the files of a measurement.
+/// A sealed environment, with a folder for the files of a measurement.
 struct Bench {
     environment: TestEnvironment,
     folder: PathBuf,
@@ -49,7 +49,7 @@ impl Bench {
     }
 }
 
-/// Stand-in for the hook of tools, a shell script: it prints its input, and leaves a receipt like the real hook.
+/// A shell script in place of the hook for tools. It prints its input, and leaves a receipt like the real hook.
 const TOOL_HOOK: &str = r#"#!/bin/sh
 payload=$(cat)
 session=$(printf %s "$payload" | sed 's/.*"session_id":"\([^"]*\)".*/\1/')
@@ -61,8 +61,8 @@ done
 printf '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"a piece of %s"}}\n' "$event" "$event"
 "#;
 
-/// Creates a folder of programs: `throughline` of this build, and stand-ins for the hooks; those of starts and prompts
-/// print nothing.
+/// Creates a folder of programs: `throughline` of this build, and scripts in place of the hooks. The scripts for starts
+/// and prompts print nothing.
 fn programs(bench: &Bench) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = bench.environment.folder("programs").unwrap();
@@ -118,7 +118,7 @@ fn a_project_is_measured_in_a_home_of_its_own() {
     let texts = stored.iter().map(|line| line["text"].as_str().unwrap());
     assert!(texts.clone().any(|text| text.contains("unwrap()")), "{stored:#?}");
     assert!(stored.iter().all(|line| line["session"] == session), "{stored:#?}");
-    // No file of the user was touched, and none is left.
+    // The measurement has written no file of the user, and left no temporary file.
     for folder in [bench.environment.home(), bench.environment.path().join("temporary")] {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{}", folder.display());
     }

@@ -1,14 +1,14 @@
-//! Cold files: drops the operating system's page cache of files.
+//! Drops files from the page cache of the operating system, for measurements with cold files.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Drops the cached pages of a file, as far as possible. Names and attributes of files stay cached:
-/// dropping those requires the permission to slow down the whole machine.
+/// Drops the cached pages of a file as far as possible. Names and attributes of files stay cached, because dropping
+/// them requires a permission that would slow down the whole machine.
 pub fn forget(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
-    // Only pages that are on the disk can be dropped.
+    // Only pages that were written to the disk can be dropped.
     file.sync_data()?;
     advise(&file)
 }
@@ -17,7 +17,7 @@ pub fn forget(path: &Path) -> io::Result<()> {
 fn advise(file: &File) -> io::Result<()> {
     use std::os::fd::AsRawFd;
 
-    // SAFETY: the handle is open, and the call is only advisory.
+    // SAFETY: the handle is open, and the call only gives advice.
     let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
@@ -66,7 +66,7 @@ mod tests {
         std::fs::write(file.path(), [1; 9000]).unwrap();
         assert_eq!(is_kept(file.path()), Some(true));
         forget(file.path()).unwrap();
-        // Some file systems are in memory.
+        // On file systems in memory, pages always stay cached.
         assert!(is_kept(file.path()).is_some());
         assert_eq!(std::fs::read(file.path()).unwrap(), [1; 9000]);
     }

@@ -1,10 +1,9 @@
-//! The corpus of the bench: text without meaning, in the shape of real memories and turns.
+//! The corpus of the bench: meaningless text with the structure of real memories and turns.
 //!
-//! Words have two to four syllables and are drawn so that the n-th most frequent of 6,000 is drawn
-//! about 1/n times as often as the first, as in natural language; one word in three is common among
-//! developers. A memory has a title of six words and a body of 40; five memories are about one
-//! file; one in eight is a fix with an error's signature. A turn has 90 words. A turn begins with
-//! four words that no memory has. The seed determines everything.
+//! Words have two to four syllables. As in natural language, the n-th most frequent of 6,000 words occurs about 1/n
+//! times as often as the first. One word in three is a common word of developers. A memory has a title of six words and
+//! a body of 40; five memories concern one file; one memory in eight is a fix with the signature of an error. A turn
+//! has 90 words, of which the first four occur in no memory. The seed determines the whole text.
 
 use memory_store::index::document::Passage;
 use memory_store::memory::{PathRef, Scope};
@@ -13,7 +12,7 @@ use memory_store::{Kind, Memory, MemoryId, Timestamp};
 /// Number of different words.
 const WORDS: u64 = 6000;
 
-/// Words that carry no information about a memory, because half of the memories contain them.
+/// Words that do not distinguish memories, because half of the memories contain them.
 const EVERYWHERE: [&str; 96] = [
     "add",
     "api",
@@ -153,7 +152,7 @@ impl SplitMix {
         }
     }
 
-    /// Returns a rank from 0 on, distributed as words of natural language.
+    /// Returns a random rank, starting at 0, with the distribution of words in natural language.
     fn rank(&mut self, ranks: u64) -> u64 {
         let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         ((ranks as f64).powf(uniform) - 1.0) as u64
@@ -181,7 +180,7 @@ impl SplitMix {
     }
 }
 
-/// Returns the word of a rank.
+/// Returns the word with a rank.
 fn word(rank: u64) -> String {
     let mut random = SplitMix(rank);
     let mut rest = rank;
@@ -194,12 +193,12 @@ fn word(rank: u64) -> String {
     word
 }
 
-/// Returns a file that memories are about.
+/// Returns the path of a file that memories concern.
 pub fn file(number: u64) -> String {
     format!("src/{}/{}.rs", word(number % 37), word(WORDS + number))
 }
 
-/// Returns the output of a failed command, whose signature a fix has.
+/// Returns the output of a failed command; a fix has the signature of this error.
 pub fn error(number: u64) -> String {
     format!(
         "Exit code 101\nerror: cannot find `{}` in `{}`\n  --> src/main.rs:{}:9\n",
@@ -237,7 +236,7 @@ pub fn memory(number: u64, now: Timestamp, user: bool) -> Memory {
     memory
 }
 
-/// Returns words of one passage that no memory has: names that occurred once.
+/// Returns words of one passage that no memory contains, like names that occur only once.
 pub fn names(number: u32) -> String {
     let name = |place: u64| word(2 * WORDS + 4 * u64::from(number) + place);
     (0..4).map(name).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! Interleaved runs of programs, with the measured costs of each run.
+//! Interleaved runs of programs, with the costs of each run.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use memory_store::layout::MODELS_VARIABLE;
 use super::Result;
 use super::corpus::SplitMix;
 
-/// Measured costs of one process.
+/// The measured costs of one process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessSample {
-    /// Time from its start until it was reaped.
+    /// Time from the start of the process until it was reaped, in microseconds.
     pub wall_us: f64,
-    /// User and system time.
+    /// User and system time, in microseconds.
     pub cpu_us: f64,
-    /// Peak memory.
+    /// Peak memory, in KiB.
     pub peak_kib: f64,
     /// Number of pages accessed for the first time.
     pub minor_faults: f64,
@@ -24,26 +24,26 @@ pub struct ProcessSample {
 
 /// A row of the table: a program, and the preparation of each of its runs.
 pub struct Row<'a> {
-    /// Its name in the table.
+    /// Name of the row in the table.
     pub name: String,
-    /// Memories in the store; `None` for programs without a store.
+    /// Number of memories in the store; `None` for programs without a store.
     pub size: Option<u64>,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Promised limits.
+    /// Limits that the program must not exceed.
     pub promise: Option<Promise>,
-    /// Its home.
+    /// Home folder of the program.
     pub home: PathBuf,
     /// Folder of the embedder's files.
     pub models: Option<PathBuf>,
-    /// Returns the payload of the run with this number; called before it, and not measured.
+    /// Returns the payload of the run with this number. It is called before the run, and not measured.
     pub prepare: Box<dyn FnMut(usize) -> Result<Vec<u8>> + 'a>,
-    /// True if it must print something, false if it must not; `None` allows both.
+    /// Whether the program must print something; `None` if it may or may not.
     pub speaks: Option<bool>,
 }
 
 impl Row<'_> {
-    /// Returns its environment variables.
+    /// Returns the environment variables of the row's command.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let models = self.models.as_deref().map(|models| (MODELS_VARIABLE, models));
         std::iter::once(("HOME", self.home.as_path())).chain(models)
@@ -53,15 +53,15 @@ impl Row<'_> {
 /// Limits of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    /// Maximum multiple of the empty program's time.
+    /// Maximum time, as a multiple of the empty program's time.
     pub ratio: f64,
-    /// User and system time.
+    /// Maximum user and system time, in microseconds.
     pub cpu_us: f64,
-    /// Peak memory.
+    /// Maximum peak memory, in KiB.
     pub peak_kib: f64,
 }
 
-/// The program that starts others, and a place for payloads.
+/// The program that starts other programs, and a folder for payloads.
 #[derive(Debug)]
 pub struct Launcher {
     program: PathBuf,
@@ -74,9 +74,9 @@ impl Launcher {
         Ok(Self { program, scratch: tempfile::tempdir()? })
     }
 
-    /// Runs all rows in turns, for these rounds and each time in another order, so that other load of the machine
-    /// affects all of them equally. Before each run `chill` is called with the row's program and its payload's file.
-    /// Returns the samples of each row.
+    /// Runs all rows in the given number of rounds, each round in another order, so that other load of the machine
+    /// affects all rows equally. Before each run, `chill` is called with the program of the row and the file of its
+    /// payload. Returns the samples of each row.
     pub fn interleave(
         &self,
         rows: &mut [Row<'_>],
@@ -87,7 +87,7 @@ impl Launcher {
         let mut samples = vec![Vec::with_capacity(rounds.len()); rows.len()];
         let mut order: Vec<usize> = (0..rows.len()).collect();
         for round in rounds {
-            // The first process after a large program starts with cold processor caches.
+            // The order is random, because the first process after a large program starts with cold processor caches.
             SplitMix(round as u64).shuffle(&mut order);
             for &place in &order {
                 let payload = (rows[place].prepare)(round)?;
@@ -97,7 +97,7 @@ impl Launcher {
         Ok(samples)
     }
 
-    /// Runs a row once to check that it measures the named case.
+    /// Runs a row once, to check that it measures the case that its name describes.
     pub fn check(&self, row: &mut Row<'_>) -> Result<()> {
         let payload = (row.prepare)(0)?;
         let stdin = self.stdin(&payload)?;
@@ -148,10 +148,10 @@ impl Launcher {
     }
 }
 
-/// Pins this process and its children to its last processor; except on Linux they may migrate.
+/// Pins this process and its children to the last processor. On systems other than Linux, they are not pinned.
 fn pin_to_one_processor() {
     #[cfg(target_os = "linux")]
-    // SAFETY: the set is plain data, initialised here, and the calls only read and write it.
+    // SAFETY: the set is plain data that is initialised here, and the calls only read and write it.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         let size = size_of::<libc::cpu_set_t>();

@@ -1,5 +1,6 @@
-//! The store of the bench: memories, passages, 50 memories of the user. All have the vectors of the embedder's table,
-//! marked as the transformer's, so that they are searched as after embedding by the processor. Receipts are enabled.
+//! The store of the bench: memories, passages, and 50 memories of the user. Their vectors are from the embedder's
+//! table, but marked as the transformer's, so that they are searched as if the processor had embedded them. Receipts
+//! are enabled.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,34 +25,34 @@ use crate::bench::Result;
 const PROJECT: ProjectId = ProjectId([0xbe; 16]);
 const USER_MEMORIES: u64 = 50;
 const START_MEMORIES: usize = 40;
-/// Number of turns per portion.
+/// Number of turns in one portion.
 const PORTION: usize = 1 << 16;
 
-/// File that marks a complete store; it contains the seconds that building the indexes took.
+/// File that marks a complete store. It contains the number of seconds that building the indexes took.
 const BUILT: &str = "built";
 
-/// Maximum number of hard links of one file: a hook checks only length and time of a memory's file, and linking a file
-/// takes a tenth of creating one.
+/// Maximum number of hard links to one file. All memories of up to this number share one file: a hook checks only the
+/// length and time of a memory's file, and creating a link takes a tenth of the time of creating a file.
 const NAMES_MAX: u64 = 50_000;
 
-/// A store in a home of its own.
+/// A store in a separate home.
 #[derive(Debug)]
 pub struct BenchStore {
     /// The home.
     pub home: PathBuf,
-    /// Removes the home when dropped, unless it is to be kept.
+    /// Removes the home when dropped, unless the home is kept.
     _temporary: Option<tempfile::TempDir>,
     /// The root of the project.
     pub root: PathBuf,
-    /// Memories of the project.
+    /// Number of memories of the project.
     pub size: u64,
-    /// Passages of its sessions.
+    /// Number of passages of the project's sessions.
     pub passages: u32,
     /// State folder of the tree.
     pub state: TreeDir,
-    /// The private folder of the project.
+    /// Private folder of the project.
     pub project: ProjectDir,
-    /// The folders of its user.
+    /// Folders of the user.
     pub dirs: UserDirs,
     /// The working tree.
     pub tree: Tree,
@@ -61,7 +62,7 @@ pub struct BenchStore {
 }
 
 impl BenchStore {
-    /// Opens the store of this size that an earlier run left in `kept`, or builds one there.
+    /// Opens the store of this size that an earlier run left in the folder `kept`, or builds one there.
     pub fn open_or_build(kept: &Path, size: u64, passages: u32, models: &Path) -> Result<Self> {
         fs::create_dir_all(kept)?;
         let home = kept.canonicalize()?.join(format!("{size}-memories-{passages}-passages"));
@@ -72,7 +73,8 @@ impl BenchStore {
             let (state, built_s, now) = (dirs.tree(&root), seconds.parse()?, now());
             let tree = Tree { project: PROJECT, root: root.clone(), main_root: root.clone() };
             let project = dirs.project(PROJECT);
-            // Memories already given to sessions of these names would not be given again.
+            // Session files of earlier runs are removed, since memories already injected into a session are not
+            // injected again.
             drop(fs::remove_dir_all(&state.sessions));
             return Ok(Self {
                 home,
@@ -102,7 +104,7 @@ impl BenchStore {
         Self::build_in(path, Some(home), size, passages, models)
     }
 
-    /// Links the files and publishes the indexes, as a sync does with the embedder's files in `models`.
+    /// Creates the files and publishes the indexes, as a sync does. `models` is the folder of the embedder's files.
     fn build_in(
         home: PathBuf,
         temporary: Option<tempfile::TempDir>,
@@ -151,17 +153,17 @@ impl BenchStore {
         })
     }
 
-    /// Returns the time of the store.
+    /// Returns the time for which the store was built.
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// Returns one of its memories.
+    /// Returns one of the project's memories.
     pub fn memory(&self, number: u64) -> Memory {
         corpus::memory(number % self.size.max(1), self.now, false)
     }
 
-    /// Leaves the state of a processor that has just finished.
+    /// Leaves the state as after a run of the processor.
     pub fn catch_up(&self) -> Result<()> {
         file_pool::refill(&self.state.sessions)?;
         let inbox_bytes = fs::metadata(&self.state.inbox).map_or(0, |inbox| inbox.len());
@@ -169,7 +171,7 @@ impl BenchStore {
         write(&self.state.progress, &serde_json::to_vec(&progress)?)
     }
 
-    /// Marks a session as started, as its SessionStart hook does.
+    /// Marks a session as started, as the session-start hook does.
     pub fn begin(&self, session: &str) -> Result<()> {
         write(&self.state.session(session, None), b"b 0 {}\n")
     }
@@ -180,7 +182,8 @@ impl BenchStore {
         files.map(|file| Ok(file?.metadata()?.len())).sum()
     }
 
-    /// Returns all files that hooks read, except the memories' own, of which only the length is checked.
+    /// Returns all files that hooks read. The files of memories are omitted, since hooks read only their length and
+    /// time.
     pub fn files(&self) -> Result<Vec<PathBuf>> {
         files_below(&self.home.join(".local"))
     }
@@ -223,8 +226,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(fs::write(path, bytes)?)
 }
 
-/// Creates a file name for each memory. All are hard links with the same length, time and text, which the index records
-/// too.
+/// Creates a file for each memory. All of them are hard links to files with the same text, length and time, which the
+/// index records too.
 fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<Vec<Stored>> {
     let mut named = Vec::new();
     let mut first = PathBuf::new();
@@ -243,7 +246,7 @@ fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<V
     Ok(named)
 }
 
-/// Vectors of the table marked as made by the transformer.
+/// An embedder that marks the vectors of the table as those of the transformer.
 struct Upgraded<'a>(&'a Table);
 
 impl Vectors for Upgraded<'_> {
@@ -256,7 +259,7 @@ impl Vectors for Upgraded<'_> {
     }
 }
 
-/// Stages turns in portions, as a sync does.
+/// Writes turns to the index in portions, as a sync does.
 fn stage(
     index: &Path,
     vectors: &dyn Vectors,

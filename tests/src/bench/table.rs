@@ -1,10 +1,10 @@
-//! The figures of a row, and the table in text and JSON.
+//! The figures of a row, and the table as text and JSON.
 
 use serde_json::{Value, json};
 
 use super::run::{ProcessSample, Promise, Row, median, quantile};
 
-/// Result of all runs of one row.
+/// The summary of all runs of one row.
 #[derive(Clone, Debug)]
 pub struct TableLine {
     name: String,
@@ -20,7 +20,7 @@ pub struct TableLine {
 }
 
 impl TableLine {
-    /// Summarises the samples of a row; `empty_us` is the median of the empty program.
+    /// Summarises the samples of a row. `empty_us` is the median time of the empty program, in microseconds.
     pub fn new(row: &Row<'_>, samples: &[ProcessSample], empty_us: f64, cold: bool) -> Self {
         let of = |figure: fn(&ProcessSample) -> f64| samples.iter().map(figure).collect::<Vec<_>>();
         let median_us = median(of(|sample| sample.wall_us));
@@ -38,7 +38,7 @@ impl TableLine {
         }
     }
 
-    /// Returns whether it is within its promised limits; true without limits.
+    /// Returns whether the row is within its limits; true if it has none.
     pub fn keeps_its_promise(&self) -> bool {
         self.promise.is_none_or(|promise| {
             self.ratio <= promise.ratio

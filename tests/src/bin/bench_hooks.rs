@@ -1,4 +1,4 @@
-//! `bench-hooks`: durations of the hooks as whole processes. Called by `scripts/bench hooks`.
+//! `bench-hooks`: measures the durations of the hooks as whole processes. `scripts/bench hooks` runs it.
 #![expect(
     clippy::disallowed_methods,
     reason = "it asks for the environment that it starts programs in"
@@ -22,16 +22,16 @@ use serde_json::{Value, json};
 const USAGE: &str = "usage: bench-hooks --programs DIR [--against DIR] [--sizes N[:P],..] [--long] \
     [--rounds N] [--cold N] [--json] [--keep DIR]";
 
-/// Number of the round whose payloads are kept; it is not measured.
+/// Number of the round whose payloads are kept. It is not one of the measured rounds.
 const KEPT_ROUND: usize = 100_000;
 
 /// Default numbers of memories and passages of the measured stores.
 const USUAL_SIZES: [StoreSize; 2] = [StoreSize::new(1000, 10_000), StoreSize::new(10_000, 160_000)];
-/// Additional size measured with `--long`: its graphs take half an hour to build.
+/// Additional store that is measured with `--long`. Building its graphs takes half an hour.
 const LONG_SIZE: StoreSize = StoreSize::new(100_000, 1_000_000);
-/// Number of passages for each memory, if a size gives memories only.
+/// Number of passages for each memory, if only the number of memories is given.
 const PASSAGES_PER_MEMORY: u32 = 10;
-/// Maximum number of prompts tried to find one that passages answer, and memories hardly.
+/// Maximum number of prompts that are tried to find one that passages answer, and memories do not.
 const TRIED_MAX: u64 = 100;
 
 fn main() -> ExitCode {
@@ -57,7 +57,7 @@ impl StoreSize {
         Self { memories, passages }
     }
 
-    /// Reads `MEMORIES` or `MEMORIES:PASSAGES`.
+    /// Parses `MEMORIES` or `MEMORIES:PASSAGES`.
     fn parse(text: &str) -> Result<Self> {
         if let Some((memories, passages)) = text.split_once(':') {
             return Ok(Self::new(memories.parse()?, passages.parse()?));
@@ -70,14 +70,14 @@ impl StoreSize {
 
 struct HooksOptions {
     programs: PathBuf,
-    /// Hooks of another build to compare with.
+    /// Folder with the hooks of another build, with which these are compared.
     against: Option<PathBuf>,
     sizes: Vec<StoreSize>,
     rounds: usize,
-    /// Number of rounds before which all files that a row reads are dropped from memory.
+    /// Number of rounds before which all files that a row reads are dropped from the page cache.
     cold_rounds: usize,
     json: bool,
-    /// Folder for stores, which are reused by later runs, and for one payload of each row for `strace` and `perf`.
+    /// Folder for stores, which later runs reuse, and for one payload of each row, to be used with `strace` and `perf`.
     keep: Option<PathBuf>,
 }
 
@@ -114,7 +114,7 @@ impl HooksOptions {
     }
 }
 
-/// Runs everything and prints the table; returns whether all promises are kept.
+/// Runs all rows and prints the table; returns whether all rows are within their limits.
 fn bench(options: &HooksOptions) -> Result<bool> {
     let launcher = Launcher::new(options.programs.join("launch"))?;
     let models = models()?;
@@ -148,7 +148,7 @@ fn bench(options: &HooksOptions) -> Result<bool> {
     Ok(lines.iter().all(TableLine::keeps_its_promise))
 }
 
-/// Summarises the samples of all rows, the first of which is the empty program.
+/// Summarises the samples of all rows. The first row is the empty program.
 fn lines(rows: &[Row<'_>], samples: &[Vec<ProcessSample>], cold: bool) -> Vec<TableLine> {
     let walls = samples.first().into_iter().flatten().map(|sample| sample.wall_us);
     let empty_us = median(walls.collect());
@@ -161,7 +161,7 @@ fn models() -> Result<PathBuf> {
     Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets").canonicalize()?)
 }
 
-/// Drops cached pages of a row's files, of the embedder's and of all stores.
+/// Drops the files of a row, of the embedder and of all stores from the page cache.
 fn chill(stores: &[BenchStore], models: &Path, files: &[&Path]) -> Result<()> {
     for file in files {
         cold::forget(file)?;
@@ -211,7 +211,7 @@ fn print(options: &HooksOptions, stores: &[BenchStore], lines: &[TableLine]) -> 
     Ok(())
 }
 
-/// Writes instructions for running each row by hand.
+/// Writes instructions for running each row without the bench.
 fn keep(rows: &mut [Row<'_>]) -> Result<()> {
     for (number, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.size.is_some()) {
         let payload = row.home.join(format!("payload-{number}.json"));
@@ -225,7 +225,7 @@ fn keep(rows: &mut [Row<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Returns a row for a program without a payload.
+/// Returns the row of a program that reads no payload.
 fn plain(name: &str, command: Vec<String>) -> Row<'static> {
     Row {
         name: name.into(),
@@ -239,7 +239,7 @@ fn plain(name: &str, command: Vec<String>) -> Row<'static> {
     }
 }
 
-/// Returns rows for installed common languages of hooks.
+/// Returns the rows of the installed interpreters in which hooks are often written.
 fn interpreters() -> Vec<Row<'static>> {
     let programs = [("node", ["-e", "0"]), ("python3", ["-c", "0"]), ("bun", ["-e", "0"])];
     programs
@@ -256,7 +256,7 @@ fn interpreters() -> Vec<Row<'static>> {
         .collect()
 }
 
-/// Returns the real program of this name: wrappers of version managers start even slower.
+/// Returns the path of the program itself: wrappers of version managers start even more slowly.
 fn find_program(name: &str) -> Option<String> {
     let paths = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&paths)
@@ -295,7 +295,7 @@ fn hooks<'a>(
         row("user-prompt-submit, with hits, by words", prompt, true, Box::new(prompt_that_hits));
     vec![
         row("user-prompt-submit, with hits", prompt, true, Box::new(prompt_that_hits)),
-        // This folder contains no models.
+        // The root of the project contains no models.
         Row { models: Some(store.root.clone()), ..by_words },
         row(PASSAGES, prompt, true, Box::new(prompt_for_passages(models))),
         row(SILENT, prompt, false, Box::new(silent_prompt)),
@@ -309,9 +309,9 @@ fn hooks<'a>(
     ]
 }
 
-/// Row of a prompt for which memories and then passages are searched, and passages are given.
+/// Name of the row with a prompt for which memories and then passages are searched, and passages are injected.
 const PASSAGES: &str = "user-prompt-submit, passages given";
-/// Row of a prompt without an answer.
+/// Name of the row with a prompt for which nothing is injected.
 const SILENT: &str = "user-prompt-submit, silent";
 
 /// Returns the limits of a hook in a store.
@@ -323,7 +323,7 @@ fn promise(hook: &str, row: &str, store: &BenchStore) -> Option<Promise> {
         (100_000, 1_000_000) => Some(9.0),
         _ => None,
     };
-    // In silence everything is searched too, but nothing is read and printed.
+    // For a silent prompt, all indexes are searched too, but no text is read or printed.
     let ratio = match row {
         PASSAGES => ratio,
         SILENT => ratio.map(|ratio| ratio * 0.9),
@@ -353,13 +353,13 @@ fn promise(hook: &str, row: &str, store: &BenchStore) -> Option<Promise> {
 
 /// A run of a row.
 struct Round {
-    /// Its number: rows of two builds with the same name use the same question in the same round.
+    /// Number of the round. Rows of two builds with the same name use the same prompt in the same round.
     number: u64,
-    /// A session of its own.
+    /// Session of this run only.
     session: String,
 }
 
-/// Function that returns the payload of a round.
+/// A function that returns the payload of a round.
 type Payload<'a> = Box<dyn Fn(&BenchStore, &Round) -> Result<Vec<u8>> + 'a>;
 
 fn payload(store: &BenchStore, event: &str, session: &str, more: &Value) -> Result<Vec<u8>> {
@@ -378,13 +378,13 @@ fn payload(store: &BenchStore, event: &str, session: &str, more: &Value) -> Resu
 
 fn prompt_that_hits(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
     store.begin(&round.session)?;
-    // A title, as a user would put it into a question, among common words.
+    // The prompt contains a memory's title among common words, as in a question of a user.
     let title = store.memory(round.number * 7).title;
     let prompt = format!("{} {title}?", SplitMix(round.number).common(4));
     payload(store, "UserPromptSubmit", &round.session, &json!({ "prompt": prompt }))
 }
 
-/// A prompt that too few memories answer, so that passages are searched too, and given.
+/// Returns prompts that too few memories answer, so that passages are searched too, and injected.
 fn prompt_for_passages<'a>(
     models: &Path,
 ) -> impl Fn(&BenchStore, &Round) -> Result<Vec<u8>> + use<'a> {
@@ -473,7 +473,7 @@ fn edit_of(store: &BenchStore, session: &str, file: &str) -> Result<Vec<u8>> {
 }
 
 fn known_error(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
-    // One memory in eight is a fix: those with the number 2, 10, 18 ...
+    // One memory in eight is a fix: those with the numbers 2, 10, 18 and so on.
     let fixes = store.size.div_ceil(8);
     let number = round.number % fixes * 8 + 2;
     payload(

@@ -1,9 +1,11 @@
-//! `bench-mcp`: time, processor time and memory of the MCP server, as seen by a client. Called by `scripts/bench mcp`.
+//! `bench-mcp`: measures time, processor time and memory of the MCP server, as a client experiences them.
+//! `scripts/bench mcp` runs it.
 //!
-//! Rows for each size of store: from start to the first answer; processor time of a warm `recall` with the model, and
-//! of `remember`, `forget` and `status`; memory before the first recall, after 1,000, and with 100 in flight. Then 50
-//! clients at once, two of five calls of which write. At the end all servers are idle for ten minutes, after which they
-//! have released the model (not with `--no-idle`).
+//! For each size of store, it measures the time from start to the first answer, and the processor time of a `recall`
+//! with a loaded model, of `remember`, `forget` and `status`. It measures memory before the first recall, after 1,000
+//! recalls, and with 100 recalls in flight. Then 50 clients run at the same time, and two of five of their calls write.
+//! At the end all servers are idle for ten minutes, after which they must have released the model (not with
+//! `--no-idle`).
 //!
 //! Exit codes: 0, all figures are within their limits; 1, some are not; 2, a measurement failed.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
@@ -32,13 +34,13 @@ const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..]
 
 /// Number of measured starts.
 const STARTS: usize = 15;
-/// Number of calls in a row of processor time.
+/// Number of calls for each row of processor time.
 const CALLS: usize = 60;
-/// Number of recalls before memory is measured again.
+/// Number of recalls after which memory is measured again.
 const RECALLS: usize = 1_000;
-/// Number of recalls that are sent before one is answered.
+/// Number of recalls that are sent before the first is answered.
 const IN_FLIGHT: usize = 100;
-/// Idle time: the model is released after five minutes.
+/// Idle time before the last measurement. The model is released after five minutes.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 /// Maximum number of faults of a store that are printed.
 const FAULTS_SHOWN: usize = 10;
@@ -64,7 +66,7 @@ struct McpOptions {
     clients: usize,
     operations: usize,
     idle: bool,
-    /// Folder for stores, which are reused by later runs.
+    /// Folder for stores, which later runs reuse.
     keep: Option<PathBuf>,
     json: bool,
 }
@@ -115,13 +117,13 @@ struct Figure {
 }
 
 impl Figure {
-    /// Returns whether it is within its limit; false if it is not a number.
+    /// Returns whether the figure is within its limit; false if it is not a number.
     fn is_met(&self) -> bool {
         self.figure <= self.most
     }
 }
 
-/// Measures and prints; returns the number of figures outside their limits.
+/// Measures all figures and prints them; returns how many exceed their limits.
 fn bench(options: &McpOptions) -> Result<usize> {
     let mut rows = Vec::new();
     let mut idle = Vec::new();
@@ -142,7 +144,7 @@ fn bench(options: &McpOptions) -> Result<usize> {
         many_clients(options, &store, &mut rows)?;
     }
     if !idle.is_empty() {
-        // All servers wait at once.
+        // All servers are idle at the same time.
         std::thread::sleep(IDLE);
     }
     for (store, server) in &idle {
@@ -156,7 +158,7 @@ fn bench(options: &McpOptions) -> Result<usize> {
 fn print(as_json: bool, rows: &[Figure]) {
     if as_json {
         let json = |row: &Figure| {
-            // JSON cannot represent infinity.
+            // An infinite limit is omitted, since JSON cannot represent infinity.
             let most = row.most.is_finite().then_some(row.most);
             json!({
                 "what": row.what, "figure": row.figure, "unit": row.unit, "most": most, "met": row.is_met(),
@@ -173,7 +175,7 @@ fn print(as_json: bool, rows: &[Figure]) {
     }
 }
 
-/// Measures a server with one client; returns it in its final state.
+/// Measures a server with one client; returns the server in its final state.
 fn one_client(
     options: &McpOptions,
     store: &BenchStore,
@@ -237,9 +239,9 @@ fn one_client(
     Ok(server)
 }
 
-/// Title and file of an acknowledged memory.
+/// Title and file of a memory that the server has acknowledged.
 type Acknowledged = (String, PathBuf);
-/// The seconds of each `remember`, and the acknowledged memories.
+/// The duration of each `remember` in seconds, and the acknowledged memories.
 type Told = std::result::Result<(Vec<f64>, Vec<Acknowledged>), String>;
 
 fn one_of_many(
@@ -265,14 +267,15 @@ fn one_of_many(
     Ok((times, files))
 }
 
-/// Measures many clients at once; acknowledged memories must exist, and the store must be valid.
+/// Measures many clients at the same time. Afterwards, all acknowledged memories must exist and the store must be
+/// valid.
 fn many_clients(options: &McpOptions, store: &BenchStore, rows: &mut Vec<Figure>) -> Result<()> {
     let each = options.operations / options.clients;
     let begin = Instant::now();
     let of_all: Vec<Told> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..options.clients)
             .map(|client| {
-                // An error may contain types that cannot leave its thread.
+                // The error is converted to text, since its type may not be sent between threads.
                 let told = move || one_of_many(options, store, client, each);
                 scope.spawn(move || told().map_err(|error| error.to_string()))
             })
@@ -310,7 +313,7 @@ fn is_memory(path: &Path, title: &str) -> bool {
     file.is_ok_and(|file| file.is_ok_and(|file| file.memory.title == title))
 }
 
-/// Returns the faults of a store after concurrent saves: in its index, its journal, its ledger, or beside its files.
+/// Returns the faults of a store after concurrent saves, in the index, the journal, the ledger, or the folder of files.
 fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let index = Index::open(&store.state.index)?.ok_or("the index is gone")?;
@@ -424,7 +427,7 @@ impl RunningServer {
         Ok((self.cpu_ms()? - before) / calls as f64)
     }
 
-    /// Returns the processor milliseconds so far, of all threads including ended ones.
+    /// Returns the processor time so far in milliseconds, including threads that have ended.
     fn cpu_ms(&self) -> Result<f64> {
         let time = cpu_clock(self.child.id().cast_signed())
             .ok_or("the processor time of the server cannot be read here")?;
@@ -440,12 +443,13 @@ impl RunningServer {
     }
 }
 
-/// Reads the clock of a process in nanoseconds: the resolution of `/proc/PID/stat` is ten milliseconds.
+/// Reads the processor time of a process, in nanoseconds. `/proc/PID/stat` is not used, because its resolution is ten
+/// milliseconds.
 #[cfg(target_os = "linux")]
 fn cpu_clock(pid: libc::pid_t) -> Option<Duration> {
     let mut clock: libc::clockid_t = 0;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: both calls write one number to the given place.
+    // SAFETY: each call writes one number to the given place.
     let is_read = unsafe {
         libc::clock_getcpuclockid(pid, &raw mut clock) == 0
             && libc::clock_gettime(clock, &raw mut time) == 0
@@ -461,7 +465,7 @@ fn cpu_clock(_pid: libc::pid_t) -> Option<Duration> {
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
-        // All answers were received.
+        // Errors are ignored, since all answers were received.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

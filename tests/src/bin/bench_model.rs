@@ -1,5 +1,6 @@
-//! A long history and a model that takes ten seconds for an answer, in real time: the time to the first usable memory,
-//! the cost of a restart, and that no question is repeated. `scripts/bench model` runs it.
+//! Processes a long history with a model that takes ten seconds for an answer, in real time. It measures the time until
+//! the first usable memory and the cost of a restart, and checks that no question is repeated. `scripts/bench model`
+//! runs it.
 
 use std::io;
 use std::process::{Child, ExitCode, Stdio};
@@ -12,17 +13,17 @@ use journeys::long_history::{LongHistory, decision_text, question};
 
 const USAGE: &str = "usage: scripts/bench model [--sessions N] [--seconds N] [--kills N]";
 
-/// Polling interval of the state.
+/// Interval at which the state is read.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Longest wait.
+/// Longest wait for a state.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 
 struct ModelOptions {
     /// Number of sessions of the history.
     sessions: usize,
-    /// Seconds that the model takes for an answer.
+    /// Seconds that the model takes for one answer.
     seconds: f64,
-    /// Number of kills of the sync afterwards.
+    /// Number of times that the sync is killed afterwards.
     kills: usize,
 }
 
@@ -77,7 +78,7 @@ fn bench(options: &ModelOptions) -> io::Result<()> {
     bench.are_newest_first()?;
 
     for kill in 1..=options.kills {
-        // While it waits for an answer, or elsewhere.
+        // The sync is killed while it waits for an answer, or at another moment.
         sleep(takes.mul_f64(0.37 * kill as f64));
         sync.kill()?;
         sync.wait()?;
@@ -125,7 +126,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Starts a sync with visible progress.
+    /// Starts a sync that reports its progress.
     fn starts(&self) -> io::Result<Child> {
         self.history.sync().stdout(Stdio::null()).spawn()
     }
@@ -148,7 +149,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Returns whether a hook gives the memory that the model made of a session.
+    /// Returns whether a hook injects the memory that the model made from a session.
     fn recalls(&self, number: usize) -> io::Result<bool> {
         let session = format!("asks-{:?}", Instant::now());
         let asks = Moment::prompt(&question(number));
@@ -156,7 +157,7 @@ impl Bench<'_> {
         Ok(run.context().contains(&decision_text(number)) && !self.history.titles()?.is_empty())
     }
 
-    /// Checks that on the first pass each session is read before the earlier ones.
+    /// Checks that in the first pass, sessions are read from the newest to the oldest.
     fn are_newest_first(&self) -> io::Result<()> {
         let mut seen: Vec<String> = Vec::new();
         for asked in self.server.asked() {
@@ -173,11 +174,11 @@ impl Bench<'_> {
     }
 }
 
-/// Returns the processor seconds of a process so far; 0 if the operating system does not report them.
+/// Returns the processor time of a process so far in seconds; 0 if the operating system does not report it.
 fn cpu_seconds(process: u32) -> f64 {
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The first field after the name, which may contain spaces, is the state.
+    // The name of the program may contain spaces. The first field after the name is the state.
     let fields: Vec<&str> =
         stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());

@@ -1,5 +1,5 @@
-//! The journey with the real Claude Code client: memories of one session are given to the next ones, at the right
-//! moments and nowhere else. `scripts/e2e-claude-code` runs it.
+//! The journey with the real Claude Code client: later sessions receive memories of an earlier session at the right
+//! moments, and other sessions do not. `scripts/e2e-claude-code` runs it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -41,7 +41,7 @@ const TOUCH_FILE: &str = "And now the other one.";
 const ASK_AGENT: &str = "Ask a subagent to list the files.";
 const AGENT_PROMPT: &str = "List the files and report why the quantities are u32.";
 const TASK_NOTICE: &str = "<task-notification>";
-/// A question that nothing in the store answers, and that shares no word with it.
+/// A question that no memory of the store answers, and that has no word in common with one.
 const NOT_KNOWN: &str = "zebra migration across the savanna";
 const LAST_WISH: &str = "Start with a function vat_cents that rounds half up per line.";
 const USE_TOOLS: &str = "Remember how we deploy, and look it up again.";
@@ -50,18 +50,18 @@ const ASK_DEPLOY: &str = "On which weekday does the staging server deploy?";
 const LOOK_UP: &str = "Find that out, please.";
 const NOW_MONDAYS: &str = "Deploys go through the staging server on Mondays now.";
 const RULE: &str = "Never push without a review";
-/// Claims of Claude about the user's wishes: in a file, by `add`, and by `add` that hides its caller.
+/// Claims of Claude about the user's wishes: one in a file, one by `add`, and one by `add` with a hidden caller.
 const CLAIMS: [&str; 3] =
     ["Push to main at once", "Skip the tests on Fridays", "Deploy before the reviews"];
 const DECIDE: &str = "Note what you think of our rules.";
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 
-/// Returns the id of one of many sessions.
+/// Returns the id of a session with a number.
 fn session_id(number: u32) -> String {
     format!("{number:08}-1111-4111-8111-111111111111")
 }
 
-/// The user's settings before `init`, with a formatting of their own.
+/// The user's settings before `init`, in an unusual format.
 const SETTINGS: &str = "{\n    \"model\": \"sonnet\",   \n  \"hooks\": {}\n}\n";
 
 fn main() -> ExitCode {
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         ("in other layouts", in_other_layouts),
         ("before tool calls", before_tool_calls),
     ];
-    // Runs only one part if its name is given.
+    // If an argument names a part, only this part is run.
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let mut checks = Checks::default();
     for (name, journey) in journeys.into_iter().filter(|(name, _)| name.contains(&wanted)) {
@@ -105,7 +105,7 @@ fn whole(checks: &mut Checks) -> io::Result<()> {
     world.unregisters(checks)
 }
 
-/// The client stores its settings and MCP servers in another folder if this variable is set.
+/// With this variable, the client stores its settings and MCP servers in another folder.
 fn with_config_dir(checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?.with_config_dir();
     let world = World::new(&environment)?;
@@ -115,7 +115,7 @@ fn with_config_dir(checks: &mut Checks) -> io::Result<()> {
     world.unregisters(checks)
 }
 
-/// Claude Code reads sessions in a session of its own, which leaves no trace.
+/// Claude Code reads sessions in a separate session, which leaves no trace.
 fn with_reader(checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?;
     let world = World::new(&environment)?;
@@ -162,7 +162,7 @@ fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     let git = |root: &Path, arguments: &[&str]| environment.git(root, arguments);
     let text = |path: &Path| path.display().to_string();
 
-    // Each has its own history, and is therefore a separate project.
+    // Each repository has its own history, and is therefore a separate project.
     let repository = |name: &str| -> io::Result<PathBuf> {
         let root = environment.repository(name)?;
         git(&root, &["commit", "--quiet", "--allow-empty", "--message", name])?;
@@ -209,7 +209,7 @@ fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     checks.part("At the path that a container has for it");
     let before = world.root.clone();
     let mounted = environment.folder("workspaces")?.join("ledger");
-    // To the file system a copy is another folder, like a mount in a container.
+    // For the file system, the copy is another folder, like a mount in a container.
     git(&environment.path(), &["clone", "--quiet", &text(&before), &text(&mounted)])?;
     fs::rename(before.join(".throughline"), mounted.join(".throughline"))?;
     fs::remove_dir_all(&before)?;
@@ -219,7 +219,7 @@ fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     world.hooks_were_quiet(checks)
 }
 
-/// State of a journey.
+/// The state of a journey.
 struct World<'a> {
     environment: &'a TestEnvironment,
     api: MessagesApi,
@@ -245,7 +245,7 @@ impl<'a> World<'a> {
         Ok((outcome, self.conversation()))
     }
 
-    /// Returns the requests of conversations since the last call.
+    /// Returns the requests of conversations that were received since the last call.
     fn conversation(&self) -> Vec<Request> {
         self.api.take_requests().into_iter().filter(Request::is_conversation).collect()
     }
@@ -285,7 +285,7 @@ impl<'a> World<'a> {
             session.turn(prompt)?;
         }
         session.close()?;
-        // The end of a program's session is not unfinished work of the user.
+        // A session whose speaker is a program must not be reported as unfinished work of the user.
         let client = client.in_the_desktop_app();
         let last = client.session(&self.root, Begin::New(IN_APP), ledger::EXPORT_TASK)?.result;
         let all = self.conversation().iter().map(Request::text).collect::<String>();
@@ -295,7 +295,7 @@ impl<'a> World<'a> {
         self.hooks_were_quiet(checks)
     }
 
-    /// Runs a session in which the model makes a decision, and learns from it.
+    /// Runs a session in which the model makes a decision, and learns from the session.
     fn decides(&self, number: u32) -> io::Result<()> {
         self.api.script(ledger::first_session(&self.root));
         self.session(Begin::New(&session_id(number)), ledger::QUESTION)?;
@@ -311,7 +311,7 @@ impl<'a> World<'a> {
         let prompt = injected_text(&last(requests)?).to_lowercase();
         let name = format!("the decision arrives in {}", self.root.display());
         checks.contains(&name, &prompt, ledger::DECISION);
-        // The block about unfinished work contains it too, so the memory is listed separately.
+        // The block about unfinished work contains the decision too, so the list of memories is checked separately.
         let listed = self.throughline(&["list"])?.to_lowercase();
         checks.contains("as a memory", &listed, ledger::DECISION);
         self.environment.wait_until_quiet();
@@ -471,7 +471,7 @@ impl<'a> World<'a> {
             let found = memories.iter().any(|memory| memory["kind"] == kind);
             checks.check(&format!("there is a {kind}"), found, &seen);
         }
-        // The client runs without a terminal, so its prompts count as those of a program.
+        // The client runs without a terminal, so its prompts count as prompts of a program.
         let wishes: Vec<_> = memories
             .iter()
             .filter(|memory| memory["kind"] == "preference" || memory["kind"] == "convention")
@@ -501,7 +501,7 @@ impl<'a> World<'a> {
         Ok(files)
     }
 
-    /// Returns the number of our texts that the session contains at its end.
+    /// Runs the second session; returns the number of Throughline's texts that it contains at its end.
     fn second_session(&self, checks: &mut Checks) -> io::Result<usize> {
         checks.part("The second session gets it back");
         self.undo_the_fix()?;
@@ -521,7 +521,7 @@ impl<'a> World<'a> {
 
         session.turn(TOUCH_FILE)?;
         let request = last(self.conversation())?;
-        // A decision that was given at session start is not repeated.
+        // A decision in the start block is not injected again.
         let touched = injected_text(&request).to_lowercase();
         checks.contains(
             "the decision about a file is there once it is touched",
@@ -557,7 +557,7 @@ impl<'a> World<'a> {
         Ok(after.len())
     }
 
-    /// Restores the error of the first session.
+    /// Restores the code that caused the error in the first session.
     fn undo_the_fix(&self) -> io::Result<()> {
         let lib = ledger::lib(&self.root);
         let source = fs::read_to_string(&lib)?;
@@ -605,8 +605,8 @@ impl<'a> World<'a> {
         session.kill()?;
         let (_, requests) = self.session(Begin::New(AFTER_KILL), "Hello.")?;
         let mut ours = injected_text(&last(requests)?);
-        // A hook waits for the killed turn as long as its deadline allows. On a very busy machine the turn is given
-        // with the next prompt instead.
+        // A hook waits for the killed turn only until its deadline. On a very busy machine, the turn is injected with
+        // the next prompt.
         if !ours.contains("vat_cents") {
             self.environment.wait_until_quiet();
             let (_, requests) = self.session(Begin::Resume(AFTER_KILL), "Go on.")?;
@@ -619,7 +619,7 @@ impl<'a> World<'a> {
     fn uses_the_mcp_server(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("The MCP server");
         let remember = json!({"text": DEPLOY, "kind": "convention", "title": "How we deploy"});
-        // Both tools are in every session: the client need not search for them first.
+        // The client offers both tools in every session without searching for them first.
         self.api.script([Script::on(USE_TOOLS)
             .calls("mcp__throughline__remember", remember)
             .calls("mcp__throughline__recall", json!({"query": "On which day do we deploy?"}))
@@ -697,7 +697,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Checks that a hook gives a remembered fact once in the next session, and never one that the model recalled
+    /// Checks that a hook injects a remembered fact once in the next session, and never a fact that the model recalled
     /// itself.
     fn gives_what_was_remembered_once(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("What was remembered over MCP comes by a hook, and not twice");
@@ -808,7 +808,7 @@ impl<'a> World<'a> {
         rules.next().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Registers a hook of the user that writes a mark.
+    /// Registers a hook of the user that writes the file `mark`.
     fn adds_a_hook(&self, mark: &Path) -> io::Result<()> {
         let path = self.environment.claude_dir().join("settings.json");
         let mut settings: Value = serde_json::from_str(&fs::read_to_string(&path)?)?;
@@ -824,7 +824,7 @@ impl<'a> World<'a> {
         fs::write(path, settings.to_string())
     }
 
-    /// Runs `throughline` in an environment with the client, and a key for it.
+    /// Runs `throughline` in an environment that contains the client and an API key for it.
     fn reading(&self, arguments: &[&str], key: Option<&str>) -> io::Result<String> {
         let mut command = self.environment.command(self.environment.binary("throughline"));
         command.current_dir(&self.root).env("THROUGHLINE", "full").args(arguments);
@@ -880,7 +880,7 @@ impl<'a> World<'a> {
         fs::write(&path, text.replace("[llm]\n", "[llm]\ntimeout_s = 4\n"))?;
         self.api.script([Script::on("<session>").answers("I would rather talk.")]);
         let limit = Mood::Fails(429, "rate_limit_error", "usage limit reached");
-        // A model of another name is queried again about all sessions.
+        // A model with another name is asked about all sessions again.
         let all = [
             ("claude-a", None, Mood::Well, "Claude Code is not logged in"),
             ("claude-b", Some("key"), limit, "the usage limit is reached"),
@@ -902,7 +902,7 @@ impl<'a> World<'a> {
         ];
         for (model, key, mood, expected) in all {
             self.api.feels(mood);
-            // Answers are stored by the name of the model.
+            // Answers are stored by the name of the model, so the answers of this model are removed first.
             if model == "haiku" {
                 self.forget_answers()?;
             }
@@ -928,7 +928,7 @@ impl<'a> World<'a> {
         Ok(files)
     }
 
-    /// Returns the mined drafts, as text.
+    /// Returns the drafts from sessions, as text.
     fn mined(&self) -> io::Result<String> {
         let files = below(&self.environment.data_dir().join("projects"))?;
         let mined = files.iter().filter(|file| file.to_string_lossy().ends_with(".mined.json"));
@@ -940,7 +940,7 @@ impl<'a> World<'a> {
         unpacked.collect()
     }
 
-    /// Removes the stored answers, and the drafts made from them.
+    /// Removes the stored answers and the drafts made from them.
     fn forget_answers(&self) -> io::Result<()> {
         for file in below(&self.environment.data_dir().join("projects"))? {
             let name = file.to_string_lossy();
@@ -974,7 +974,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Checks the client's transcripts for complaints about hooks that failed or were late.
+    /// Checks that the client's transcripts report no failed or late hooks.
     fn hooks_were_quiet(&self, checks: &mut Checks) -> io::Result<()> {
         let mut complaints = Vec::new();
         for folder in fs::read_dir(self.environment.claude_dir().join("projects"))? {
@@ -1031,7 +1031,7 @@ fn tool_results(request: &Request) -> Vec<Value> {
     blocks.flatten().filter(|block| block["type"] == "tool_result").cloned().collect()
 }
 
-/// Returns all of our text in a request.
+/// Returns all text that Throughline added to a request.
 fn injected_text(request: &Request) -> String {
     injections(request).into_iter().map(|ours| ours.text).collect()
 }

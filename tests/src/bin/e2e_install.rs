@@ -1,6 +1,6 @@
-//! The steps of a newcomer without Rust: a release archive, an empty home with a history of sessions, and the real
-//! client, which receives the record of the last session. `scripts/e2e-install` runs it; `--write` writes the
-//! transcript to `docs/install.md`.
+//! The first steps of a user without Rust: a release archive, a home with a history of sessions, and the real client,
+//! which receives the session record of the last session. `scripts/e2e-install` runs it; with `--write`, it also writes
+//! the transcript to `docs/install.md`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -32,11 +32,11 @@ const SESSIONS: usize = 20;
 const DAYS_BETWEEN_ROUNDS: i64 = 60;
 const COMMANDS_MAX: usize = 4;
 const TIME_MAX: Duration = Duration::from_secs(60);
-/// Maximum number of lines of one text in the transcript; the rest is counted.
+/// Maximum number of lines of one text in the transcript; further lines are only counted.
 const LINES_MAX: usize = 14;
 
 const ASK: &str = "What comes next for the mail to the harbour master?";
-/// Words of the last session's record that answer it.
+/// Words of the last session record that answer the user's question.
 const ANSWER: &str = "not done: Queue mails in the store";
 /// Words of a wish that the user typed in one of the sessions.
 const WISH: &str = "never use unwrap()";
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     checks.finish()
 }
 
-/// Installs, sets up and starts a session; returns the output visible to the user.
+/// Installs the programs, sets up a project and starts a session. Returns the output that the user sees.
 fn journey(checks: &mut Checks, name: &str, init: &str, by_plugin: bool) -> io::Result<String> {
     checks.part(name);
     let environment = TestEnvironment::new()?.at(sample_project::NOW);
@@ -112,7 +112,7 @@ fn journey(checks: &mut Checks, name: &str, init: &str, by_plugin: bool) -> io::
     Ok(shown.text)
 }
 
-/// A home with only downloads and a history.
+/// A home that contains only downloads and a history.
 struct Newcomer<'a> {
     environment: &'a TestEnvironment,
     project: PathBuf,
@@ -128,7 +128,7 @@ impl<'a> Newcomer<'a> {
         })?;
         sample_project::copy(Path::new(&release), &downloads)?;
         fs::copy(root().join("scripts/get"), downloads.join("get"))?;
-        // The sources are created beside the home; a person's project is inside it.
+        // The sources are created beside the home, and moved into it as the project of the user.
         let project = environment.home().join("tidelog");
         fs::rename(sample_project::sources(environment)?, &project)?;
         write_history(&environment.claude_dir(), &project)?;
@@ -153,8 +153,8 @@ impl<'a> Newcomer<'a> {
     }
 }
 
-/// Writes the sessions of the sample project repeatedly, each round earlier than the previous one, until there are
-/// enough.
+/// Writes the sessions of the sample project several times until there are enough. Each repetition is earlier than the
+/// previous one.
 fn write_history(claude_dir: &Path, project: &Path) -> io::Result<()> {
     let stories = sample_project::stories()?;
     for number in 0..SESSIONS {
@@ -168,7 +168,7 @@ fn write_history(claude_dir: &Path, project: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The transcript of a journey.
+/// The transcript of a journey, as text for the page.
 struct Shown {
     text: String,
     home: String,
@@ -191,7 +191,7 @@ impl Shown {
         }
     }
 
-    /// Returns the hooks' injections of a session, each text after its event.
+    /// Returns the injections of a session's hooks, each text after the name of its event.
     fn given(given: &[Injection]) -> String {
         let shown = given.iter().map(|given| {
             let lines: Vec<_> = given.text.lines().filter(|line| !line.is_empty()).collect();
@@ -215,7 +215,7 @@ impl Shown {
     }
 }
 
-/// Writes the transcripts between the two marks of the page.
+/// Writes the transcripts into the page between its two marks.
 fn write(transcripts: &str) -> io::Result<()> {
     let path = root().join(PAGE);
     let page = fs::read_to_string(&path)?;

@@ -1,5 +1,5 @@
-//! Real MCP clients against the built MCP server: each makes the same journey in a project of its own, and the text
-//! that the client receives is checked. `scripts/e2e-mcp-clients` fetches them and runs this.
+//! Tests real MCP clients with the built MCP server. Each client makes the same journey in a separate project, and the
+//! text that it receives is checked. `scripts/e2e-mcp-clients` installs the clients and runs this program.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         |sdk: &'static str| How::Bridge(vec![node.clone(), folder.join("npm.mjs"), sdk.into()]);
     let python = folder.join("python/bin/python");
     let pypi = |mode: &'static str| {
-        // The client warns that the newer era of the protocol has no ping.
+        // The client's warning is suppressed: it reports that the new version of the protocol has no ping.
         let quiet = ["-W", "ignore"].map(PathBuf::from);
         How::Bridge(
             [std::slice::from_ref(&python), &quiet[..], &[folder.join("pypi.py"), mode.into()]]
@@ -58,11 +58,11 @@ fn main() -> ExitCode {
     checks.finish()
 }
 
-/// Way of running a client.
+/// How a client is run.
 enum How {
-    /// A program that reads questions as lines, and keeps one connection.
+    /// A program that reads questions as lines, and keeps one connection for all of them.
     Bridge(Vec<PathBuf>),
-    /// A program that is run for each question.
+    /// A program that is started for each question.
     Inspector(Vec<PathBuf>),
 }
 
@@ -115,7 +115,7 @@ fn lists(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Tests a question, and memories from their creation to their removal.
+/// Tests a query, and memories from their creation to their removal.
 fn asks_and_saves(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     let known = client
         .call_tool("recall", &json!({"query": "why one transaction per file in the import"}))?;
@@ -200,8 +200,8 @@ fn refuses_invalid_arguments(checks: &mut Checks, client: &mut McpClient<'_>) ->
     Ok(())
 }
 
-/// Tests that a ping, or its equivalent in the protocol's newer era, is answered while a call waits for the store's
-/// lock.
+/// Tests that a ping, or its replacement in the new version of the protocol, is answered while a call waits for the
+/// lock of the store.
 fn overtakes(checks: &mut Checks, bridge: &mut Bridge, sample: &Sample) -> io::Result<()> {
     let projects = sample.environment.data_dir().join("projects");
     let project = fs::read_dir(projects)?.next().ok_or(io::ErrorKind::NotFound)??;
@@ -226,12 +226,12 @@ fn names(list: &Value, member: &str) -> Vec<String> {
     items.filter_map(|item| item[member].as_str().map(str::to_owned)).collect()
 }
 
-/// Returns all text that a client passes on from an answer, as a model would read it.
+/// Returns all text of an answer, as the client passes it to a model.
 fn text_of(answer: &Value) -> String {
     names(&answer["content"], "text").join("\n")
 }
 
-/// Returns the short id in `created [decision k3v9qa] ...`.
+/// Returns the short id in a text such as `created [decision k3v9qa] ...`.
 fn id_in(text: &str) -> io::Result<String> {
     let id = text.split_once(']').and_then(|(before, _)| before.rsplit(' ').next());
     id.map(str::to_owned).ok_or_else(|| io::Error::other(format!("no id in {text}")))
@@ -243,7 +243,7 @@ enum McpClient<'a> {
 }
 
 impl McpClient<'_> {
-    /// Returns the server's answer, as the client passes it on.
+    /// Sends a question; returns the server's answer, as the client passes it on.
     fn ask(&mut self, question: &Value) -> io::Result<Value> {
         match self {
             Self::Bridge(bridge) => bridge.ask(question),
@@ -251,7 +251,7 @@ impl McpClient<'_> {
         }
     }
 
-    /// Returns the text of a tool's answer, which must contain nothing else and be no error.
+    /// Calls a tool; returns the text of the answer, which must contain only text and not be an error.
     fn call_tool(&mut self, tool: &str, arguments: &Value) -> io::Result<String> {
         let answer = self.ask(&json!({"do": "call", "name": tool, "arguments": arguments}))?;
         let failed = answer["isError"] == true;
@@ -262,7 +262,7 @@ impl McpClient<'_> {
     }
 }
 
-/// Sends a question with the inspector's command line, which starts and ends a server for each question.
+/// Sends a question with the command line of the inspector, which starts and ends a server for each question.
 fn inspect(sample: &Sample, words: &[PathBuf], question: &Value) -> io::Result<Value> {
     let mut command = client_command(sample, words);
     for variable in ["THROUGHLINE=full".to_owned(), format!("THROUGHLINE_NOW={NOW}")] {
@@ -304,13 +304,13 @@ fn client_command(sample: &Sample, words: &[PathBuf]) -> Command {
     command
 }
 
-/// A client that reads questions as lines and answers each with a line.
+/// A client that reads questions as lines and prints each answer as a line.
 struct Bridge {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     next: u64,
-    /// True if it selects the newer era of the protocol by itself.
+    /// Whether the client uses the new version of the protocol by itself.
     asks_in_the_new_way: bool,
 }
 
@@ -328,7 +328,7 @@ impl Bridge {
         Ok(Self { child, stdin, stdout: BufReader::new(stdout), next: 0, asks_in_the_new_way })
     }
 
-    /// Sends a question, and returns its number, which is repeated in the answer.
+    /// Sends a question; returns its number, which the answer repeats.
     fn send(&mut self, question: &Value) -> io::Result<u64> {
         self.next += 1;
         let mut question = question.clone();
@@ -337,7 +337,7 @@ impl Bridge {
         Ok(self.next)
     }
 
-    /// Returns the next answer, with the number of its question.
+    /// Returns the next answer and the number of its question.
     fn receive(&mut self) -> io::Result<(u64, Result<Value, String>)> {
         let mut line = String::new();
         if self.stdout.read_line(&mut line)? == 0 {

@@ -1,5 +1,5 @@
-//! A real local model reads a small project: its answers are bad, and only parts that the sessions contain may be
-//! stored. `scripts/e2e-model` fetches the model and runs it.
+//! A real local model reads a small project. Its answers are bad, and only parts that the sessions contain may be
+//! stored. `scripts/e2e-model` downloads the model and runs it.
 //!
 //! usage: e2e-model NODE SERVER.mjs MODEL.gguf CONTEXT_TOKENS THREADS
 
@@ -14,7 +14,7 @@ use journeys::environment::TestEnvironment;
 use journeys::sample_project;
 use serde_json::Value;
 
-/// Maximum seconds of one answer on a busy machine.
+/// Time limit of one answer in seconds, for a busy machine.
 const ANSWER_S: u32 = 900;
 
 fn main() -> ExitCode {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     checks.finish()
 }
 
-/// The model under test, with its server.
+/// The tested model and its server.
 struct ServedModel<'a> {
     node: &'a str,
     server: &'a str,
@@ -40,14 +40,14 @@ struct ServedModel<'a> {
     threads: &'a str,
 }
 
-/// The server of the model, which ends when its stdin is closed.
+/// The server of the model. It ends when its stdin is closed.
 struct ModelServer {
     child: Child,
     out: BufReader<ChildStdout>,
     address: String,
 }
 
-/// An answer as counted by the server.
+/// One answer, with the numbers that the server reports.
 #[derive(Debug)]
 struct CountedAnswer {
     seconds: f64,
@@ -70,7 +70,7 @@ impl ModelServer {
         Ok(Self { child, out, address: address.trim().to_owned() })
     }
 
-    /// Ends it and returns its answers.
+    /// Ends the server and returns its answers.
     fn end(mut self) -> io::Result<Vec<CountedAnswer>> {
         drop(self.child.stdin.take());
         let lines = self.out.lines().collect::<io::Result<Vec<String>>>()?;
@@ -127,7 +127,7 @@ fn journey(checks: &mut Checks, asked: &ServedModel<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints the model's costs for the record.
+/// Prints the costs of the model, to be recorded.
 #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
 fn print_costs(answers: &[CountedAnswer], took: Duration, report: &Value) {
     let count = answers.len().max(1) as f64;
@@ -181,7 +181,7 @@ impl ModelWorld<'_> {
         fs::write(self.config(), text)
     }
 
-    /// Syncs and returns the report and the output on stderr.
+    /// Runs a sync; returns its report and its output on stderr.
     fn sync(&self) -> io::Result<(Value, String)> {
         let mut command = self.environment.command(self.environment.binary("throughline"));
         let output = command
@@ -198,7 +198,7 @@ impl ModelWorld<'_> {
         Ok((reports[0].clone(), progress))
     }
 
-    /// Checks that the quote of each memory is in the session that it names.
+    /// Checks that the quote of each memory is in the session that the memory names.
     fn stores_what_sessions_show(&self, checks: &mut Checks, name: &str) -> io::Result<()> {
         checks.part("Nothing is stored that no session shows");
         let list = self.json(&["list", "--json", "--all"])?;
@@ -242,7 +242,7 @@ impl ModelWorld<'_> {
         Ok(())
     }
 
-    /// Returns titles and quotes of all of the model's proposals, from its stored answers.
+    /// Returns the titles and quotes of all proposals of the model, from its stored answers.
     fn proposed(&self) -> io::Result<Vec<(String, String)>> {
         let mut proposed = Vec::new();
         for (name, bytes) in sample_project::snapshot(&self.environment.data_dir())? {
@@ -314,7 +314,7 @@ impl ModelWorld<'_> {
         Ok(())
     }
 
-    /// Tests a sync after the server has ended and another session was added.
+    /// Tests a sync after the server has ended while there is another session to read.
     fn reports_trouble(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("`status` tells what is in the way");
         let stories = sample_project::stories()?;
@@ -331,10 +331,10 @@ impl ModelWorld<'_> {
     }
 }
 
-/// Words of the worked example in the instructions, which small models tend to repeat.
+/// Words of the example in the instructions, which small models tend to repeat.
 const EXAMPLE_WORDS: [&str; 5] = ["dhl", "carrier", "econnrefused", "parcel", "8089"];
 
-/// Returns the words of the example that no session contains.
+/// Returns the words of the example that are in no session.
 fn foreign_words(sessions: &str) -> Vec<&'static str> {
     EXAMPLE_WORDS.into_iter().filter(|word| !sessions.contains(word)).collect()
 }

@@ -1,5 +1,5 @@
-//! The plugin in the real Claude Code client: its functions by itself, beside `init`, and without an installation.
-//! `scripts/e2e-claude-code` runs it.
+//! Tests the plugin in the real Claude Code client: without `init`, together with `init`, and without installed
+//! programs. `scripts/e2e-claude-code` runs it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,19 +23,19 @@ const ALONE: &str = "22222222-aaaa-4222-8222-222222222222";
 const BESIDE: &str = "33333333-aaaa-4333-8333-333333333333";
 const INSTALLED: &str = "44444444-aaaa-4444-8444-444444444444";
 
-/// The plugin with its marketplace.
+/// Name of the plugin with its marketplace.
 const PLUGIN: &str = "throughline@throughline";
-/// Previous settings of the user, in the layout of the client.
+/// Settings of the user before the test, in the layout of the client.
 const SETTINGS: &str = "{\n  \"cleanupPeriodDays\": 60\n}\n";
-/// Copy of an installed plugin, below the client's folder.
+/// Folder of installed copies of the plugin, relative to the client's folder.
 const CACHE: &str = "plugins/cache/throughline";
-/// Lists of the client, which are empty in the end.
+/// Lists of the client, which are empty at the end.
 const LISTS: [&str; 2] = ["plugins/installed_plugins.json", "plugins/known_marketplaces.json"];
 
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 const ASK: &str = "On which weekday does the staging server deploy?";
 const RECALL: &str = "mcp__plugin_throughline_throughline__recall";
-/// Message of the client to the model about servers that do not start.
+/// The client's message to the model about servers that fail to start.
 const FAILED: &str = "failed to connect";
 const PROGRAMS: [&str; 8] = [
     "throughline",
@@ -185,13 +185,13 @@ impl PluginWorld<'_> {
         self.is_as_before(&before, checks)
     }
 
-    /// Compares the client's folder with its previous state, except for the client's own files.
+    /// Compares the client's folder with its previous state, ignoring files that the client itself writes.
     fn is_as_before(&self, before: &Files, checks: &mut Checks) -> io::Result<()> {
         let after = snapshot(&self.environment.claude_dir())?;
         let text = |name: &str| String::from_utf8_lossy(&after[Path::new(name)]).into_owned();
         let mut kept: Value = serde_json::from_str(&text("settings.json"))?;
         if let Some(kept) = kept.as_object_mut() {
-            // The client leaves both keys, without entries.
+            // The client keeps both keys, without entries.
             for key in ["enabledPlugins", "extraKnownMarketplaces"] {
                 let value = kept.remove(key);
                 let is_empty = value.as_ref().is_none_or(|value| *value == json!({}));

@@ -1,4 +1,4 @@
-//! Prints the third-party packages of our programs with their licences, in the format of `NOTICE`.
+//! Prints the third-party packages of Throughline's programs with their licences, in the format of `NOTICE`.
 //! `scripts/licences` inserts the list.
 
 use std::process::ExitCode;

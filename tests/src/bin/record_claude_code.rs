@@ -1,6 +1,6 @@
-//! Records the files that the real Claude Code client writes: the payloads of hooks and the
-//! transcripts of a small session, without names of this machine and text of the client itself. The
-//! parsers are tested against these files; run it again for a new version of the client.
+//! Records the files that the real Claude Code client writes: payloads of hooks, and the transcripts of a small
+//! session. Names of this machine and text of the client itself are removed. The parsers are tested with these files;
+//! record them again for a new version of the client.
 //!
 //! usage: record-claude-code FOLDER
 
@@ -16,10 +16,10 @@ use journeys::ledger_project;
 use journeys::messages_api::{MessagesApi, Script};
 use serde_json::{Value, json};
 
-/// Maximum number of characters kept of the client's own texts, such as its system prompt.
+/// Maximum number of characters that are kept of the client's own texts, such as its system prompt.
 const CLIENT_TEXT_CHARS_MAX: usize = 120;
 
-/// Replacement of the temporary folder.
+/// Path that replaces the temporary folder.
 const FOLDER: &str = "/home/ada";
 
 const EVENTS: [&str; 11] = [
@@ -87,8 +87,8 @@ fn record(target: &Path) -> io::Result<()> {
     write_transcripts(target, &clean, &environment.claude_dir().join("projects"))
 }
 
-/// Registers a hook for every event that only stores its payload, each in a separate file: hooks of
-/// one moment run at the same time.
+/// Registers a hook for every event that only stores its payload. Each payload is in a separate file, since hooks of
+/// the same event run at the same time.
 fn register_recorder(environment: &TestEnvironment, payloads: &Path) -> io::Result<()> {
     fs::create_dir(payloads)?;
     let script = environment.path().join("record.sh");
@@ -133,8 +133,8 @@ impl Cleaner {
                 (folder.clone() + "/home", FOLDER.to_owned()),
                 (dashed(&folder), dashed(FOLDER)),
                 (folder, FOLDER.to_owned()),
-                // The client's own temporary folder, whose name contains the user's number.
-                // SAFETY: getuid(2) takes no arguments and cannot fail.
+                // The client's own temporary folder, whose name contains the number of the user. SAFETY: getuid(2) has
+                // no arguments and cannot fail.
                 (format!("/tmp/claude-{}", unsafe { libc::getuid() }), "/var/claude".to_owned()),
             ],
         }

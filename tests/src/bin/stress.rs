@@ -1,4 +1,4 @@
-//! `stress`: faults and concurrent programs, for a given time. Called by `scripts/stress`.
+//! `stress`: tests faults and concurrent programs for a given time. `scripts/stress` runs it.
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
 use std::process::ExitCode;

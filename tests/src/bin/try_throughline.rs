@@ -1,6 +1,6 @@
-//! Demonstrates Throughline: memories that a model writes from transcripts, the text that Claude would be given of
-//! them, and the results of the same history without a model. `scripts/try` runs it, with a sample project or,
-//! read-only, with a project of the user.
+//! Demonstrates Throughline: memories that a model writes from transcripts, the texts that Claude would receive, and
+//! the results of the same history without a model. `scripts/try` runs it with a sample project or with a project of
+//! the user, which is only read.
 
 #![expect(
     clippy::disallowed_methods,
@@ -22,7 +22,7 @@ use journeys::recorded_model::{self, RecordedModel};
 use journeys::sample_project;
 use serde_json::{Value, json};
 
-/// Number of runs of a hook for the displayed time.
+/// Number of runs of a hook for the time that is shown.
 const RUNS: usize = 11;
 
 const USAGE: &str = "usage: scripts/try [--model NAME | --project DIR [--prompt TEXT]]";
@@ -30,13 +30,13 @@ const USAGE: &str = "usage: scripts/try [--model NAME | --project DIR [--prompt 
 /// Default prompt for the user's own project.
 const OPEN_PROMPT: &str = "What did we decide last, and what is still open?";
 
-/// The displayed session.
+/// Id of the session that is shown.
 const SHOWN: &str = "shown-session";
-/// A prompt about an attempt in a session.
+/// A prompt about something that was tried in a session.
 const PROMPT: &str = "Should the archive import insert from several threads in parallel?";
 /// A prompt that no session answers.
 const FOREIGN_PROMPT: &str = "Which birds breed on rocky islands in winter?";
-/// An error that a session cured.
+/// A command with an error that a session solved.
 const FAILED: (&str, &str) = (
     "cargo test --test two_writers",
     "Exit code 101\nthread 'two_writers_share_the_store' panicked at tests/two_writers.rs:40:14:\ncalled \
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Model that reads the sessions of the sample project.
+/// The model that reads the sessions of the sample project.
 enum SessionReader<'a> {
     /// Recorded answers of a large model.
     Recorded,
@@ -69,7 +69,7 @@ enum SessionReader<'a> {
 }
 
 impl SessionReader<'_> {
-    /// Returns the line that names it.
+    /// Returns the line that names the model.
     fn description(&self) -> String {
         match self {
             Self::Recorded => "The memories shown here were written down beforehand, as a large model answers: a server \
@@ -81,7 +81,7 @@ impl SessionReader<'_> {
         }
     }
 
-    /// Returns whether its answers are recorded.
+    /// Returns whether the answers are recorded.
     const fn is_recorded(&self) -> bool {
         matches!(self, Self::Recorded)
     }
@@ -98,7 +98,7 @@ fn show_sample(reader: &SessionReader<'_>) -> io::Result<ExitCode> {
     Ok(checks.finish())
 }
 
-/// Demonstrates the main job: sessions are read, and later sessions are given helpful memories.
+/// Demonstrates the main function: sessions are read, and later sessions receive helpful memories.
 fn with_model(reader: &SessionReader<'_>, checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?.at(sample_project::NOW);
     let root = sample_project::create(&environment)?;
@@ -176,7 +176,7 @@ fn with_model(reader: &SessionReader<'_>, checks: &mut Checks) -> io::Result<()>
     Ok(())
 }
 
-/// Demonstrates the results of the same history without a model.
+/// Demonstrates the results without a model for the same history.
 fn without_model(checks: &mut Checks) -> io::Result<()> {
     checks.part(
         "6. The same project without a model: nothing is written, sessions answer themselves",
@@ -206,7 +206,7 @@ fn without_model(checks: &mut Checks) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks of memory texts, which are predictable only with recorded answers.
+/// Checks of the texts of memories, which are predictable only if the answers are recorded.
 struct Expected<'a> {
     checks: &'a mut Checks,
     is_recorded: bool,
@@ -220,7 +220,8 @@ impl Expected<'_> {
     }
 }
 
-/// All files are written into a temporary home; of the user's files, transcripts and sources are read.
+/// Demonstrates a project of the user. All files are written into a temporary home; of the user's files, transcripts
+/// and sources are read.
 fn show_project(project: &Path, prompt: &str) -> io::Result<ExitCode> {
     let root = fs::canonicalize(project)?;
     let environment = TestEnvironment::new()?.reading_claude_dir(claude_dir()?);
@@ -260,7 +261,7 @@ fn most_named_file(memories: &[Value]) -> Option<String> {
     for path in paths.filter_map(Value::as_str) {
         *counts.entry(path).or_insert(0) += 1;
     }
-    // The first by name among equal counts.
+    // Of names with the same count, the first is used.
     let (path, _) = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
     Some(path.to_owned())
 }
@@ -271,7 +272,7 @@ struct Show<'a> {
 }
 
 impl Show<'_> {
-    /// Runs a command and displays it with its output.
+    /// Runs a command, and prints it with its output.
     fn command(&self, arguments: &[&str]) -> io::Result<String> {
         let printed = self.environment.throughline(self.root, arguments)?;
         let is_plain = |word: &&str| !word.is_empty() && !word.contains(char::is_whitespace);
@@ -284,7 +285,7 @@ impl Show<'_> {
         Ok(printed)
     }
 
-    /// Makes memories and lists them.
+    /// Creates memories and lists them.
     fn memories(&self) -> io::Result<Vec<Value>> {
         let begun = Instant::now();
         let report = self.environment.throughline(self.root, &["sync"])?;
@@ -296,7 +297,7 @@ impl Show<'_> {
         Ok(list.as_array().or_else(|| list["memories"].as_array()).cloned().unwrap_or_default())
     }
 
-    /// Shows the memory files, and one of them whole.
+    /// Prints the names of the memory files, and the content of one.
     fn files(&self, checks: &mut Checks) -> io::Result<()> {
         let files = sample_project::snapshot(&sample_project::memories_dir(self.root))?;
         heading(".throughline/memories");
@@ -319,7 +320,7 @@ impl Show<'_> {
         Ok(())
     }
 
-    /// Displays the files of the index, and checks that it is rebuilt from memories and archive.
+    /// Prints the files of the index, and checks that the index can be rebuilt from memories and archive.
     fn index(&self, query: &str, checks: &mut Checks) -> io::Result<()> {
         let trees = self.environment.state_dir().join("trees");
         let files = sample_project::snapshot(&trees)?;
@@ -342,7 +343,7 @@ impl Show<'_> {
         Ok(())
     }
 
-    /// Shows a session: its start, a prompt, a file, an error, its end.
+    /// Shows the events of a session: its start, a prompt, a file, an error and its end.
     fn sessions(&self, mut expected: Expected<'_>) -> io::Result<()> {
         expected.checks.part("4. A session is given what helps, at the moment it helps");
         let (command, error) = FAILED;
@@ -378,8 +379,8 @@ impl Show<'_> {
         Ok(())
     }
 
-    /// Displays the output of a hook in the displayed session; `before` are the previous moments in the separate
-    /// sessions in which its time is measured. Returns the text for Claude.
+    /// Prints the output of a hook in the session that is shown. Its time is measured in separate sessions, in which
+    /// the events `before` are run first. Returns the text for Claude.
     fn moment(&self, name: &str, moment: &Moment, before: &[Moment]) -> io::Result<String> {
         let run = moment.run(self.environment, self.root, SHOWN)?;
         if !run.output.status.success() {
@@ -392,7 +393,7 @@ impl Show<'_> {
         Ok(run.context())
     }
 
-    /// Returns the median time of the hook in separate sessions, including the start of the process.
+    /// Returns the median time of the hook in separate sessions, including the start of its process.
     fn median(&self, moment: &Moment, before: &[Moment]) -> io::Result<Duration> {
         let mut times = Vec::new();
         for run in 0..RUNS {

@@ -1,4 +1,5 @@
-//! Answers to intercepted calls: each is examined, counted, and either continued, refused or made to fault.
+//! Answers intercepted system calls: each call is examined and counted, and then executed, refused, or replaced by a
+//! fault.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -18,25 +19,25 @@ const RECEIVE: libc::c_ulong = 0xc050_2100;
 /// `SECCOMP_IOCTL_NOTIF_SEND`: `_IOWR('!', 1, struct seccomp_notif_resp)`, of 24 bytes.
 const SEND: libc::c_ulong = 0xc018_2101;
 
-/// Maximum number of bytes read of a path.
+/// Maximum bytes that are read of a path.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// Calls observed so far.
+/// The calls that were observed so far.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub points: u64,
     pub struck: Option<Point>,
-    /// Classes whose later calls all fail.
+    /// Classes of which all further calls fail.
     failing: HashSet<Class>,
 }
 
 /// Decision about a call.
 enum Answer {
-    /// The call is executed.
+    /// The kernel executes the call.
     GoOn,
-    /// The call fails.
+    /// The call fails with this error number.
     Refuse(i32),
-    /// The call is skipped, and returns this result.
+    /// The call is not executed, but returns this result.
     Done(i64),
 }
 
@@ -44,7 +45,7 @@ enum Answer {
 pub(super) fn all(listener: &OwnedFd, plan: &Plan, seen: &Mutex<Seen>) -> io::Result<()> {
     loop {
         let mut poll = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure, valid for the call.
+        // SAFETY: `poll` is one structure, which is valid during the call.
         if unsafe { libc::poll(&raw mut poll, 1, -1) } < 0 {
             let error = io::Error::last_os_error();
             if error.kind() == io::ErrorKind::Interrupted {
@@ -55,11 +56,11 @@ pub(super) fn all(listener: &OwnedFd, plan: &Plan, seen: &Mutex<Seen>) -> io::Re
         if poll.revents & libc::POLLIN == 0 {
             return Ok(());
         }
-        // SAFETY: all zeros is a valid value, and required by the kernel.
+        // SAFETY: a structure of zeros is valid, and the kernel requires it.
         let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-        // SAFETY: the structure has the size encoded in the request.
+        // SAFETY: the structure has the size that the request encodes.
         if unsafe { libc::ioctl(listener.as_raw_fd(), RECEIVE as _, &raw mut call) } != 0 {
-            // The calling process has ended.
+            // The process that made the call has ended.
             continue;
         }
         let answer = {
@@ -72,7 +73,7 @@ pub(super) fn all(listener: &OwnedFd, plan: &Plan, seen: &Mutex<Seen>) -> io::Re
             Answer::Refuse(error) => response.error = -error,
             Answer::Done(value) => response.val = value,
         }
-        // SAFETY: as above. The call fails if the calling process has ended, which is ignored.
+        // SAFETY: as above. An error is ignored: the process that made the call has ended.
         unsafe { libc::ioctl(listener.as_raw_fd(), SEND as _, &raw mut response) };
     }
 }
@@ -118,10 +119,10 @@ fn answer(asked: &libc::seccomp_notif, plan: &Plan, seen: &mut Seen) -> Answer {
     }
 }
 
-/// Kills the process of a thread.
+/// Kills the process that contains a thread.
 fn kill(thread: u32) -> Answer {
     if let Some(process) = process_of(thread) {
-        // SAFETY: plain numbers; the process waits for our answer, so its id is not reused.
+        // SAFETY: the arguments are integers. The process waits for the answer, so its id is not reused.
         unsafe { libc::kill(process, libc::SIGKILL) };
     }
     Answer::Refuse(libc::EIO)
@@ -132,7 +133,7 @@ fn process_of(thread: u32) -> Option<libc::pid_t> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
-/// Executes the first half of a write for the process; `None` for other calls.
+/// Executes the first half of a write in place of the process; `None` for other calls.
 fn half(asked: &libc::seccomp_notif, call: &Call) -> Option<i64> {
     if call.number != libc::SYS_write {
         return None;
@@ -145,7 +146,7 @@ fn half(asked: &libc::seccomp_notif, call: &Call) -> Option<i64> {
         .read_exact_at(&mut bytes, address)
         .ok()?;
     let process = process_of(asked.pid)?;
-    // SAFETY: plain numbers; both calls return a handle of our own, or fail.
+    // SAFETY: the arguments are integers. Both calls fail or return a handle that belongs to this process.
     let theirs = unsafe {
         let process = libc::syscall(libc::SYS_pidfd_open, process, 0);
         let process = OwnedFd::from_raw_fd(i32::try_from(process).ok().filter(|&fd| fd >= 0)?);
@@ -157,7 +158,7 @@ fn half(asked: &libc::seccomp_notif, call: &Call) -> Option<i64> {
     Some(written as i64)
 }
 
-/// Returns the file of a call.
+/// Returns the path of the file that a call concerns.
 fn path(asked: &libc::seccomp_notif, call: &Call) -> Option<PathBuf> {
     let args = asked.data.args;
     let link = |name: &str| fs::read_link(format!("/proc/{}/{name}", asked.pid)).ok();
@@ -180,7 +181,7 @@ fn path(asked: &libc::seccomp_notif, call: &Call) -> Option<PathBuf> {
 fn text(process: u32, address: u64) -> Option<OsString> {
     let memory = fs::File::open(format!("/proc/{process}/mem")).ok()?;
     let mut bytes = vec![0; PATH_BYTES_MAX];
-    // The string may be near the end of the mapped memory.
+    // The read may be short, since the string may be near the end of the mapped memory.
     let read = memory.read_at(&mut bytes, address).ok()?;
     let end = bytes[..read].iter().position(|&byte| byte == 0)?;
     bytes.truncate(end);

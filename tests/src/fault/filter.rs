@@ -1,4 +1,4 @@
-//! The filter that passes calls to the test, and the transfer of its handle from the child to the
+//! The seccomp filter that passes calls to the test, and the transfer of the filter's handle from the child to the
 //! test.
 
 use std::io;
@@ -12,7 +12,7 @@ use super::point::CALLS;
 pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-    // SAFETY: there is room for two handles.
+    // SAFETY: `ends` has room for two handles.
     if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -20,7 +20,7 @@ pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// Makes a command install the filter before it starts, and send its handle.
+/// Makes a command install the filter before its program starts, and send the handle of the filter.
 pub(super) fn install(command: &mut Command, socket: OwnedFd) -> io::Result<()> {
     let mut program = program();
     let install = move || {
@@ -28,7 +28,7 @@ pub(super) fn install(command: &mut Command, socket: OwnedFd) -> io::Result<()> 
             len: u16::try_from(program.len()).map_err(io::Error::other)?,
             filter: program.as_mut_ptr(),
         };
-        // SAFETY: plain numbers, as required by prctl(2).
+        // SAFETY: the arguments are integers, as prctl(2) requires.
         if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -46,16 +46,17 @@ pub(super) fn install(command: &mut Command, socket: OwnedFd) -> io::Result<()> 
             return Err(io::Error::last_os_error());
         }
         send(socket.as_raw_fd(), listener)?;
-        // SAFETY: we own the handle, and the sent copy keeps the listener open.
+        // SAFETY: this process owns the handle, and the sent copy keeps the listener open.
         unsafe { libc::close(listener) };
         Ok(())
     };
-    // SAFETY: between fork and exec nothing is allocated or locked.
+    // SAFETY: between fork and exec, the closure neither allocates memory nor takes a lock.
     unsafe { command.pre_exec(install) };
     Ok(())
 }
 
-/// Returns a program for the kernel: the calls in the table are passed on, all others executed.
+/// Returns the filter program for the kernel. It passes the calls in the table to the test; the kernel executes all
+/// others.
 fn program() -> Vec<libc::sock_filter> {
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
     // The number of the call is the first field of `seccomp_data`.
@@ -73,7 +74,7 @@ fn program() -> Vec<libc::sock_filter> {
     program
 }
 
-/// Room for one handle in a control message, computed like `CMSG_SPACE`.
+/// Size of the control message for one handle, computed like `CMSG_SPACE`.
 const BESIDE: usize = 64;
 
 fn message<'a>(part: &'a mut libc::iovec, beside: &'a mut [u64; BESIDE / 8]) -> libc::msghdr {
@@ -82,7 +83,7 @@ fn message<'a>(part: &'a mut libc::iovec, beside: &'a mut [u64; BESIDE / 8]) -> 
     message.msg_iov = part;
     message.msg_iovlen = 1;
     message.msg_control = beside.as_mut_ptr().cast();
-    // SAFETY: the function only computes.
+    // SAFETY: the function only computes a number.
     message.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<RawFd>() as u32) } as _;
     message
 }
@@ -91,7 +92,7 @@ fn send(socket: RawFd, handle: RawFd) -> io::Result<()> {
     let (mut byte, mut beside) = ([1u8], [0u64; BESIDE / 8]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let message = message(&mut part, &mut beside);
-    // SAFETY: the message has room for the header and one handle, and everything outlives the call.
+    // SAFETY: the message has room for the header and one handle, and all parts are valid during the call.
     let sent = unsafe {
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         (*header).cmsg_level = libc::SOL_SOCKET;
@@ -103,12 +104,12 @@ fn send(socket: RawFd, handle: RawFd) -> io::Result<()> {
     if sent == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Receives the listener that the child sent.
+/// Receives the handle of the filter from the child.
 pub(super) fn receive(socket: &OwnedFd) -> io::Result<OwnedFd> {
     let (mut byte, mut beside) = ([0u8], [0u64; BESIDE / 8]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let mut message = message(&mut part, &mut beside);
-    // SAFETY: the message is valid, and we own the handle received with it.
+    // SAFETY: the message is valid, and this process owns the received handle.
     unsafe {
         if libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) != 1 {
             return Err(io::Error::last_os_error());

@@ -1,10 +1,10 @@
 //! Faults: each file-system call of a program can be made to fail, to do half its work, or to be the last action of its
 //! process.
 //!
-//! The programs are unmodified. The kernel passes their calls to the test (a seccomp filter with user notification),
-//! which answers each: continue, or fail, or kill the process first. So no call is missed, whichever package makes it,
-//! and the shipped programs are tested. Calls are *points*, counted from 1 in order; only those about files below the
-//! environment's folder count.
+//! The programs are the shipped ones, without changes. The kernel passes their calls to the test (a seccomp filter with
+//! user notification). For each call, the test decides: execute it, make it fail, or kill the process before it. No
+//! call is missed, whichever package makes it. Calls are *points*, counted from 1 in order; only calls about files
+//! below the folder of the environment are counted.
 
 mod answer;
 mod filter;
@@ -19,55 +19,56 @@ use std::thread;
 
 pub use point::{Class, Point};
 
-/// Fault at a point.
+/// The fault at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The call fails with this error number.
     Error(i32),
-    /// This call fails, and all later ones of its class.
+    /// This call and all later calls of its class fail with this error number.
     ErrorFromHere(i32),
-    /// A write of half of the bytes, with the shorter result. Other calls are executed.
+    /// A write writes only half of its bytes, and returns this shorter length. Other calls are executed.
     Short,
     /// The process is killed before the call.
     Kill,
-    /// A write of half of the bytes, then the process is killed. Before other calls it is killed.
+    /// A write writes only half of its bytes, then the process is killed. For other calls, the process is killed before
+    /// the call.
     Torn,
 }
 
-/// Selection of counted calls, and the fault at one of them.
+/// Which calls are counted, and the fault at one of them.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Calls about files below this folder count.
+    /// Folder; only calls about files below it are counted.
     pub below: PathBuf,
-    /// The program whose calls count, by its file name; all but git when there is none.
+    /// File name of the program whose calls are counted. `None` means all programs except git.
     pub program: Option<&'static str>,
-    /// The classes that count; empty means all.
+    /// The classes of calls that are counted; empty means all.
     pub classes: Vec<Class>,
-    /// The fault, and the number of the call at which it occurs.
+    /// Number of the counted call, and the fault that occurs at it.
     pub fault: Option<(u64, Fault)>,
 }
 
 impl Plan {
-    /// Counts the calls about files below a folder; nothing fails.
+    /// Returns a plan that counts the calls about files below a folder, without a fault.
     pub fn counting(below: &Path) -> Self {
         Self { below: below.to_owned(), program: None, classes: Vec::new(), fault: None }
     }
 
-    /// Sets the fault for the point of this number.
+    /// Sets the fault that occurs at the point with this number.
     #[must_use]
     pub fn striking(mut self, number: u64, fault: Fault) -> Self {
         self.fault = Some((number, fault));
         self
     }
 
-    /// Counts calls of these classes only.
+    /// Limits the plan to calls of these classes.
     #[must_use]
     pub fn of(mut self, classes: &[Class]) -> Self {
         self.classes = classes.to_vec();
         self
     }
 
-    /// Counts calls of this program only.
+    /// Limits the plan to calls of this program.
     #[must_use]
     pub fn by(mut self, program: &'static str) -> Self {
         self.program = Some(program);
@@ -80,30 +81,31 @@ impl Plan {
 pub struct Run {
     /// Exit status.
     pub status: ExitStatus,
-    /// Its stdout.
+    /// Standard output of the program.
     pub stdout: Vec<u8>,
-    /// Its stderr.
+    /// Standard error output of the program.
     pub stderr: String,
     /// Number of counted calls.
     pub points: u64,
-    /// Point at which the fault occurred.
+    /// The point at which the fault occurred.
     pub struck: Option<Point>,
 }
 
-/// Returns whether the kernel supports answering calls: Linux 5.8 or later, in no container that forbids it.
+/// Returns whether the kernel supports answering calls: this requires Linux 5.8 or later, and a container must permit
+/// it.
 pub fn is_available() -> bool {
     let mut command = Command::new("true");
     run(&mut command, b"", Plan::counting(Path::new("/nowhere"))).is_ok()
 }
 
-/// Runs a command and its child processes under a plan, with these bytes on its standard input, until all of them have
-/// ended.
+/// Runs a command and its child processes under a plan, with `input` on stdin. Returns when all of them have ended.
 pub fn run(command: &mut Command, input: &[u8], plan: Plan) -> io::Result<Run> {
     let (ours, theirs) = filter::pair()?;
     filter::install(command, theirs)?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let spawned = command.spawn();
-    // The closure in the command holds the other end; the bytes received below are complete anyway.
+    // The closure in `command` keeps the other end of the socket open, which does no harm: receiving does not wait for
+    // the end of the data.
     let mut child = spawned?;
     let listener: OwnedFd = filter::receive(&ours)?;
     let seen = Arc::new(Mutex::new(answer::Seen::default()));
@@ -113,7 +115,7 @@ pub fn run(command: &mut Command, input: &[u8], plan: Plan) -> io::Result<Run> {
     };
     let mut stdin = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let input = input.to_vec();
-    // A killed process, or one that ignores its input, reads no further.
+    // A write error is ignored: the process may be killed, or may not read its input.
     let feeding = thread::spawn(move || drop(stdin.write_all(&input)));
     let mut errors = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let complaining = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! The calls that are points, and the position of the file in their arguments.
+//! The system calls that are points, and which of their arguments names the file.
 
 use std::path::PathBuf;
 
@@ -7,28 +7,28 @@ use std::path::PathBuf;
 pub enum Class {
     /// Opening a file to read it.
     Open,
-    /// Opening a file to write, or creating it.
+    /// Opening a file to write to it, or creating it.
     Create,
     /// Reading a file or a folder.
     Read,
     /// Writing to a file, or changing its length.
     Write,
-    /// Giving a file another or a further name.
+    /// Renaming or linking a file.
     Rename,
-    /// Waiting for the disk.
+    /// Waiting until data is on the disk.
     Sync,
     /// Taking a lock.
     Lock,
     /// Removing a file or folder.
     Remove,
-    /// Making a folder.
+    /// Creating a folder.
     Folder,
-    /// Asking for length, mode and times, or changing them.
+    /// Reading or changing length, mode and times.
     Look,
 }
 
 impl Class {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Self; 10] = [
         Self::Open,
         Self::Create,
@@ -51,24 +51,24 @@ impl Class {
 /// A counted call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Its number.
+    /// Number of the point, counted from 1.
     pub number: u64,
-    /// Its name.
+    /// Name of the system call.
     pub call: &'static str,
-    /// Its class.
+    /// Class of the system call.
     pub class: Class,
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
 }
 
-/// Position of the file among the arguments of a call.
+/// The argument of a call that names the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Names {
     /// A handle in this argument.
     Handle(usize),
-    /// A path in this argument, from the working directory.
+    /// A path in this argument, relative to the working directory.
     Path(usize),
-    /// A folder's handle in this argument and a path in the next one.
+    /// A folder's handle in this argument, and a path in the next argument.
     At(usize),
 }
 
@@ -100,7 +100,7 @@ const fn call(number: libc::c_long, name: &'static str, class: Class, names: Nam
     Call { number, name, class, names }
 }
 
-/// All calls that access files, except mappings, which the programs do not use, and `close`.
+/// All calls that access files, except `close` and mappings, which the programs do not use.
 #[rustfmt::skip]
 pub(super) const CALLS: &[Call] = &[
     call(libc::SYS_openat, "openat", Class::Open, Names::At(0)),

@@ -1,4 +1,4 @@
-//! Checks after a fault: the store validates, and acknowledged memories are there.
+//! Checks after a fault: the store must be valid, and must contain all acknowledged memories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,15 +16,15 @@ use crate::sample_project::snapshot;
 pub type Violation = String;
 
 impl Trial {
-    /// Returns the violations right after a fault. A torn record at the end of a journal is allowed then: readers skip
-    /// it.
+    /// Returns the violations directly after a fault. A torn record at the end of a journal is permitted then, since
+    /// readers skip it.
     pub fn faults(&self) -> Vec<Violation> {
         let mut faults = self.invalid(false);
         faults.extend(self.lost());
         faults
     }
 
-    /// Syncs without faults, and returns the violations afterwards.
+    /// Runs a sync without faults, and returns the violations after it.
     pub fn faults_after_recovery(&self) -> io::Result<Vec<Violation>> {
         self.sample.sync()?;
         let mut faults = self.invalid(true);
@@ -32,7 +32,7 @@ impl Trial {
         let kept = || -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
             let mut files = self.sample.memories()?;
             files.extend(snapshot(&self.sample.environment.data_dir().join("projects"))?);
-            // Mined drafts are a cache, and a lock file only names its last holder.
+            // Mined drafts are a cache, and a lock file only contains the name of its last holder, so both may differ.
             files.retain(|name, _| {
                 let name = name.to_string_lossy();
                 !name.contains("/mined/") && !name.ends_with(".lock")
@@ -67,7 +67,7 @@ impl Trial {
                     }
                 }
                 match store.tombstones() {
-                    // Only the trial deletes memories.
+                    // There may be no more tombstones than the trial has archived memories.
                     Ok(found) if found.len() > self.forgotten => {
                         faults.push(format!("{} tombstones: {found:?}", found.len()));
                     }
@@ -108,7 +108,7 @@ impl Trial {
     /// Returns the violations in a hook's run.
     pub fn hook_faults(run: &Run) -> Vec<Violation> {
         let mut faults = Vec::new();
-        // A killed hook has no status.
+        // A hook that was killed has no exit code.
         if run.status.code().is_some_and(|code| code != 0) {
             faults.push(format!("a hook exited with {}", run.status));
         }

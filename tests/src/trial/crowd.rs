@@ -1,4 +1,4 @@
-//! Concurrent programs: hooks of parallel sessions, processors, servers, commands, git and an editor.
+//! Programs that run concurrently: hooks of parallel sessions, processors, servers, commands, git and an editor.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,35 +15,35 @@ use serde_json::{Value, json};
 use super::writer::{Claim, Task};
 use super::{Invalid, Random, Trial, Writer};
 
-/// Result of a crowd.
+/// The result of a crowd.
 #[derive(Debug, Default)]
 pub struct Crowd {
     /// Number of actions, by actor.
     pub done: BTreeMap<&'static str, u32>,
-    /// Number of git commands that refused because files were in their way, as git may.
+    /// Number of git commands that failed because of files in the working tree, which is permitted.
     pub refused: u32,
-    /// Number of commands that gave up because another process held the lock.
+    /// Number of commands that failed because another process held the lock.
     pub busy: u32,
-    /// Number of files that the editor saved again, because git took them while they were empty.
+    /// Number of files that the editor saved a second time, because git had read them while they were empty.
     pub saved_again: u32,
     /// Violations.
     pub faults: Vec<Invalid>,
 }
 
-/// State shared by the actors.
+/// State that the actors share.
 struct Scene<'a> {
     trial: &'a Trial,
     until: Instant,
     next: AtomicU32,
     seen: Mutex<Crowd>,
-    /// Titles of memories that were acknowledged.
+    /// Titles of acknowledged memories.
     kept: Mutex<Vec<String>>,
-    /// Files that the editor saved in place, with its buffers.
+    /// Files that the editor saved in place, with the text of its buffers.
     buffers: Mutex<BTreeMap<PathBuf, String>>,
 }
 
-/// Runs several sessions for a while in parallel with all other programs that access a store; then checks that the
-/// store is valid, no acknowledged memory is lost and no process is left.
+/// Runs several sessions for a time, in parallel with all other programs that access a store. Then checks that the
+/// store is valid, no acknowledged memory is lost and no process still runs.
 pub fn crowd(sessions: u32, time: Duration, seed: u64) -> io::Result<Crowd> {
     let trial = Trial::new()?;
     let handles = open_handles();
@@ -86,7 +86,7 @@ pub fn crowd(sessions: u32, time: Duration, seed: u64) -> io::Result<Crowd> {
     let kept = kept.into_inner().map_err(|_| io::Error::other("a thread died"))?;
     crowd.faults.extend(trial.faults_after_recovery()?);
     for title in kept {
-        // A memory on a branch or in a stash is not lost.
+        // Memories in a branch or a stash are not lost.
         let held = || {
             trial.sample.git(&[
                 "log",
@@ -123,7 +123,7 @@ impl Scene<'_> {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Repeats a step until the time is over.
+    /// Repeats a step until the time has passed.
     fn work(&self, name: &'static str, mut step: impl FnMut() -> io::Result<Vec<Invalid>>) {
         while !self.is_over() {
             self.note(step());
@@ -140,11 +140,11 @@ impl Scene<'_> {
         }
     }
 
-    /// Runs one hook of a session after the other.
+    /// Runs the hooks of a session one after the other.
     fn session(&self, session: u32) -> io::Result<Vec<Invalid>> {
         let mut faults = Vec::new();
         for writer in Writer::HOOKS {
-            // Prompts and reads of a continued session share a file with those of other threads.
+            // Prompts and reads use the session file of a continued session, together with other threads.
             let number = if writer == Writer::Start { self.number() } else { session };
             let output = finished(self.trial.task(writer, number)?)?;
             if output.status.code() != Some(0) {
@@ -162,7 +162,7 @@ impl Scene<'_> {
         Ok(faults)
     }
 
-    /// Runs a command of the user, or one call of a server.
+    /// Runs a command of the user, or one call of the server.
     fn command(&self, writer: Writer) -> io::Result<Vec<Invalid>> {
         let number = self.number();
         let task = self.trial.task(writer, number)?;
@@ -184,8 +184,8 @@ impl Scene<'_> {
         if acknowledged {
             return Ok(Vec::new());
         }
-        // The session may be reported as missing, because git removed the store for a moment. And `purge` reports if
-        // purged memories were given to other sessions in the meantime.
+        // These messages are permitted: git may remove the store for a moment, so that the session is reported as
+        // missing, and `purge` may report that purged memories were injected into other sessions in the meantime.
         let told = ["another process", "not trusted on this machine", "still hold"];
         if told.iter().any(|told| said.contains(told)) {
             if let Ok(mut seen) = self.seen.lock() {
@@ -197,7 +197,7 @@ impl Scene<'_> {
         Ok(vec![format!("{writer:?}: {said}{answer}")])
     }
 
-    /// Changes files with one of several git operations.
+    /// Changes files with a random git operation.
     fn git(&self, random: &mut Random) -> io::Result<Vec<Invalid>> {
         let git = |arguments: &[&str]| self.trial.sample.git(arguments).is_ok();
         let branch = format!("side-{}", random.below(3));
@@ -218,7 +218,7 @@ impl Scene<'_> {
             _ => git(&["rebase", "--quiet", &branch]),
         };
         if !done {
-            // Unfinished operations are aborted, as a person would do.
+            // Unfinished operations are aborted, as a user would do.
             git(&["merge", "--abort"]);
             git(&["rebase", "--abort"]);
             git(&["switch", "--quiet", "main"]);
@@ -230,7 +230,7 @@ impl Scene<'_> {
         Ok(Vec::new())
     }
 
-    /// Saves a memory as an editor does: in place, or by a rename.
+    /// Saves a memory as an editor does, either in place or by a rename.
     fn edit(&self, random: &mut Random) -> io::Result<Vec<Invalid>> {
         let memories = self.trial.memories();
         if let Some(stored) = random.one_of(&memories)
@@ -238,7 +238,7 @@ impl Scene<'_> {
         {
             let text = format!("{}\n\nEdited by hand, {}.\n", text.trim_end(), random.below(100));
             let beside = stored.path.with_extension("md~");
-            // The file may have been removed in the meantime.
+            // Errors are ignored, since the file may have been removed in the meantime.
             if random.below(2) == 0 {
                 drop(fs::write(&beside, text).and_then(|()| fs::rename(&beside, &stored.path)));
             } else if let Ok(mut file) =
@@ -254,7 +254,7 @@ impl Scene<'_> {
         Ok(Vec::new())
     }
 
-    /// Runs one server as long as the others work. Its number of open files must not grow.
+    /// Runs one server until the time has passed. The number of its open files must not grow.
     fn server(&self) -> io::Result<Vec<Invalid>> {
         let Task { mut command, input, .. } = self.trial.task(Writer::Remember, 0)?;
         let mut child =
@@ -299,15 +299,15 @@ impl Scene<'_> {
             self.note(Ok(vec![format!("still running: {left:?}")]));
         }
         let git = |arguments: &[&str]| self.trial.sample.git(arguments);
-        // Git keeps a stash that no longer applies.
+        // Git keeps a stash that cannot be applied.
         while !git(&["stash", "list"])?.is_empty() && git(&["stash", "pop", "--quiet"]).is_ok() {}
         self.save_again()?;
         self.trial.tidy()
     }
 
-    /// Saves truncated files again. An editor that saves in place empties the file first; if git takes the empty file
-    /// then, the new text is written to an unlinked file. Our programs do not write in place, and a person who notices
-    /// this saves again.
+    /// Saves truncated files again. An editor that saves in place empties the file first. If git replaces the file at
+    /// that moment, the editor writes the new text to a file that no longer has a name. Throughline never writes in
+    /// place; a user who notices the loss saves again.
     fn save_again(&self) -> io::Result<()> {
         let buffers = self.buffers.lock().map_err(|_| io::Error::other("a thread died"))?;
         let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() == 0);
@@ -335,7 +335,7 @@ fn answer(talk: &mut (ChildStdin, BufReader<ChildStdout>), id: i64) -> io::Resul
     }
 }
 
-/// Runs a server until it answered, as a client does: a client that closes its end earlier gets no answer.
+/// Runs a server until it has answered, as a client does: a client that closes its input earlier receives no answer.
 fn answered(task: Task) -> io::Result<Output> {
     let Task { mut command, input, .. } = task;
     let command: &mut Command = command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,9 +1,9 @@
-//! Trial of users' files: a project with committed, accepted, edited, pinned and private memories, through changes of
-//! reader and settings, git operations, kills, rebuilds and concurrent writers.
+//! A trial of users' files. A project with committed, accepted, edited, pinned and private memories goes through
+//! changes of reader and settings, git operations, kills, rebuilds and concurrent writers.
 //!
-//! After each step every memory file of a person has the bytes that the person wrote: in a working tree, in a commit or
-//! stash, or, while git has another file at its path, in the private folder of the project. The keys that link a memory
-//! to newer ones are set by the program and compared separately.
+//! After each step, every memory file of a person must have the bytes that the person wrote. The file is in a working
+//! tree, a commit or a stash; if git has another file at its path, it is in the private folder of the project. The keys
+//! that link a memory to newer ones are ignored in this comparison, since the program sets them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,17 +22,17 @@ use crate::environment::TestEnvironment;
 use crate::sample_project::memories_dir;
 use crate::story::Story;
 
-/// The time of all programs.
+/// The current time of all programs.
 const NOW: &str = "2026-11-20T09:00:00Z";
 /// Initial number of sessions.
 const SESSIONS: usize = 6;
-/// Keys that a sync may set in a person's file.
+/// Keys that a sync may set in a file of a person.
 const LINK_KEYS: [&str; 3] = ["superseded_by:", "valid_until:", "relations:"];
 
 const METALS: [&str; 8] = ["copper", "brass", "iron", "nickel", "zinc", "tin", "silver", "cobalt"];
 const PARTS: [&str; 7] = ["valve", "pump", "gauge", "piston", "bearing", "boiler", "filter"];
 
-/// A step of the trial; two of different groups are combined.
+/// An action of the trial. A step combines two actions of different groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Rules,
@@ -83,26 +83,26 @@ const GIT: [Action; 8] = [
 const PROGRAM: [Action; 5] =
     [Action::Kill, Action::Rebuild, Action::Writer, Action::Session, Action::LostState];
 
-/// Outcome of a trial.
+/// The outcome of a trial.
 #[derive(Debug, Default)]
 pub struct Kept {
-    /// Steps made.
+    /// Number of executed steps.
     pub steps: u32,
-    /// Number of comparisons of a person's file with its expected bytes.
+    /// Number of comparisons between a person's file and its expected bytes.
     pub compared: usize,
-    /// Files that a step lost or changed, with the previous steps.
+    /// Files that a step lost or changed, each with the previous steps.
     pub faults: Vec<String>,
 }
 
 /// Runs this number of steps.
 ///
 /// # Errors
-/// A program of the trial cannot be run at all.
+/// Returns an error if a program of the trial cannot be run.
 pub fn kept(steps: u32, seed: u64) -> io::Result<Kept> {
     let mut random = Random::new(seed);
     let mut outcome = Kept::default();
     let server = ChatServer::start(Duration::ZERO, true)?;
-    // A new world after some steps, so that one fault does not hide others.
+    // A new project is created after some steps, so that one fault does not hide others.
     const STEPS_OF_WORLD: u32 = 20;
     while outcome.steps < steps {
         let mut world = World::new(&server)?;
@@ -138,13 +138,13 @@ fn pair(random: &mut Random) -> [Action; 2] {
 /// A memory file of a person.
 #[derive(Clone, Debug)]
 struct Owned {
-    /// Way in which it became the person's file.
+    /// How the file became the person's.
     how: &'static str,
-    /// Its text.
+    /// Text of the file.
     text: String,
 }
 
-/// A project and the actions of its user.
+/// A project and the state of its user's actions.
 struct World<'a> {
     environment: TestEnvironment,
     root: PathBuf,
@@ -178,7 +178,7 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
-    /// Makes all kinds of user decisions about memories once.
+    /// Makes one user decision of each type about memories.
     fn decide(&mut self) -> io::Result<()> {
         self.run(&["add", "The gauge of the boiler sticks below four bar", "--kind", "gotcha"])?;
         self.run(&["add", "I read logs from the end", "--kind", "preference", "--user"])?;
@@ -215,7 +215,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Records that all memory files of a folder now belong to the user.
+    /// Records that all memory files in a folder belong to the user from now on.
     fn own_all(&mut self, folder: &Path, how: &'static str) -> io::Result<()> {
         for path in files(folder)? {
             let (id, text) = (id_of(&path)?, fs::read_to_string(&path)?);
@@ -235,7 +235,7 @@ impl<'a> World<'a> {
         for action in pair {
             self.act(action, random)?;
         }
-        // A sync may fail here because of the day's settings; it must not lose anything.
+        // A sync may fail because of the daily limits, but must not lose a file.
         drop(self.run(&["sync"]));
         drop(self.run(&["sync"]));
         Ok(())
@@ -246,7 +246,7 @@ impl<'a> World<'a> {
             Action::Rules => self.set("llm", None),
             Action::Model(answers) => {
                 self.server.answers(answers);
-                // Answers are stored for each model: another one is queried anew.
+                // Answers are stored for each model, so a model with a new name is asked again.
                 self.read_by(&format!("{MODEL}-{}", random.below(1000)))
             }
             Action::Kinds => self.repository_setting("kinds = [\"fact\"]\n"),
@@ -274,7 +274,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Writes the transcript of a session with a wish of the user and a cured command.
+    /// Writes the transcript of a session that contains a wish of the user and the cure of a failed command.
     fn session(&mut self) -> io::Result<()> {
         let number = self.sessions;
         self.sessions += 1;
@@ -328,7 +328,7 @@ impl<'a> World<'a> {
         fs::write(path, text)
     }
 
-    /// Runs git; returns whether it succeeded. An unfinished change in the working tree may prevent it.
+    /// Runs git; returns whether it succeeded. It may fail because of an unfinished change in the working tree.
     fn try_git(&self, arguments: &[&str]) -> bool {
         self.git(arguments).is_ok()
     }
@@ -350,7 +350,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Commits everything, as a person does: all memory files of the working tree belong to the user then.
+    /// Commits all files, as a person does. All memory files of the working tree then belong to the user.
     fn commit(&mut self) -> io::Result<()> {
         self.git(&["add", "-A"])?;
         self.try_git(&["commit", "-qm", "work"]);
@@ -384,7 +384,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Leaves this number of memory files untracked, and removes them with git.
+    /// Leaves this number of memory files untracked, and removes them with `git clean`.
     fn clean(&mut self, loose: usize) -> io::Result<()> {
         self.commit()?;
         drop(self.run(&["sync"]));
@@ -424,7 +424,7 @@ impl<'a> World<'a> {
         fs::remove_dir_all(&folder)
     }
 
-    /// Reverts the last commit, if it added memories: that is the user's decision about them.
+    /// Reverts the last commit if it added memories. The revert is a decision of the user about these memories.
     fn revert(&mut self) -> io::Result<()> {
         self.commit()?;
         drop(self.run(&["sync"]));
@@ -437,7 +437,8 @@ impl<'a> World<'a> {
         let touched: Vec<String> =
             touched.lines().filter_map(|path| id_of(&self.root.join(path)).ok()).collect();
         if self.try_git(&["revert", "--no-edit", "HEAD"]) {
-            // Memories that the commit added or changed are removed, or as before, as intended by the user.
+            // Memories that the commit added are now removed, and memories that it changed are as before; the user
+            // decided so.
             touched.iter().for_each(|id| drop(self.owned.remove(id)));
             self.own_all(&memories_dir(&self.root), "reverted")?;
         }
@@ -452,7 +453,7 @@ impl<'a> World<'a> {
         sync.wait().map(drop)
     }
 
-    /// Adds memories during a sync.
+    /// Adds memories while a sync runs.
     fn writer(&mut self, random: &mut Random) -> io::Result<()> {
         self.session()?;
         let mut sync = self.sync_command().spawn()?;
@@ -479,14 +480,14 @@ impl<'a> World<'a> {
         command
     }
 
-    /// Returns the memories whose expected bytes are found in no place.
+    /// Returns the memories whose expected bytes are in none of the permitted places.
     fn compare(&self) -> io::Result<Vec<String>> {
         let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut folders = vec![memories_dir(&self.root)];
         let data = self.environment.data_dir();
         folders.push(data.join("user/memories"));
         for project in fs::read_dir(data.join("projects"))?.flatten() {
-            // While git has another file at a path, our file is parked.
+            // If git has another file at the path of a memory, the memory is parked in this folder.
             folders.push(project.path().join("drafts"));
         }
         for path in folders.iter().flat_map(|folder| files(folder).unwrap_or_default()) {
@@ -508,7 +509,7 @@ impl<'a> World<'a> {
         Ok(lost)
     }
 
-    /// Returns whether any branch or stash has a memory's file with this text.
+    /// Returns whether a branch or a stash contains a file of this memory with this text.
     fn commits_have(&self, id: &str, wanted: &str) -> io::Result<bool> {
         let short = &id[id.len().saturating_sub(6)..];
         let refs =
@@ -548,7 +549,7 @@ fn id_of(path: &Path) -> io::Result<String> {
     line.map(|id| id.trim_matches('"').to_owned()).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Returns a memory file's text without the keys that link it to newer memories, and their lines.
+/// Returns the text of a memory file without the keys that link it to newer memories.
 fn without_links(text: &str) -> String {
     let mut kept = Vec::new();
     let mut is_inside = false;

@@ -1,7 +1,7 @@
-//! Trials: every program in turn writes to a store while faults are injected; then the invariants are checked.
+//! Trials: each program writes to a store while a fault is injected, and then the invariants of the store are checked.
 //!
-//! Reported results are *acknowledged*: a command that succeeded, an answer of the server, the output of a hook. A
-//! trial records acknowledgements and compares them with the store.
+//! A result is *acknowledged* if it was reported: by a successful command, an answer of the server, or the output of a
+//! hook. A trial records the acknowledged results and compares them with the store.
 
 mod check;
 pub mod crowd;
@@ -29,12 +29,12 @@ use writer::{Claim, Task};
 pub struct Random(u64);
 
 impl Random {
-    /// Starts with a seed, which must not be 0.
+    /// Creates a generator with a seed; a seed of 0 counts as 1.
     pub fn new(seed: u64) -> Self {
         Self(seed.max(1))
     }
 
-    /// Returns a number from 0 up to `end`, exclusive.
+    /// Returns a random number that is at least 0 and less than `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -48,16 +48,16 @@ impl Random {
     }
 }
 
-/// Acknowledgement of a memory that the trial wrote.
+/// Acknowledged result for a memory that the trial wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Acknowledged {
-    /// It was saved.
+    /// The memory was saved.
     Kept,
-    /// It was forgotten.
+    /// The memory was archived.
     Gone,
 }
 
-/// A store under trial.
+/// A store that is tested.
 pub struct Trial {
     /// The project and its environment.
     pub sample: Sample,
@@ -65,13 +65,13 @@ pub struct Trial {
     tree: Tree,
     acknowledged: BTreeMap<String, (MemoryId, Acknowledged)>,
     purged: Vec<String>,
-    /// Number of memories that should be forgotten.
+    /// Number of memories that the trial has archived.
     forgotten: usize,
     number: u32,
 }
 
 impl Trial {
-    /// Creates the sample project with its history, synced.
+    /// Creates the sample project with its history, and syncs it.
     pub fn new() -> io::Result<Self> {
         let sample = Sample::with_history()?;
         sample.sync()?;
@@ -89,7 +89,7 @@ impl Trial {
         Ok(Self { sample, dirs, tree, acknowledged, purged, forgotten: 0, number: 0 })
     }
 
-    /// Runs a writer under a plan with a fault, and records its acknowledgement.
+    /// Runs a writer under a plan with a fault, and records its result if it was acknowledged.
     pub fn run(&mut self, writer: Writer, plan: impl FnOnce(Plan) -> Plan) -> io::Result<Run> {
         self.number += 1;
         let Task { mut command, input, program, claim } = self.task(writer, self.number)?;
@@ -101,7 +101,7 @@ impl Trial {
         Ok(run)
     }
 
-    /// Removes the files that a killed git leaves behind and tells users to remove.
+    /// Removes the lock files that a killed git leaves behind; git's messages ask users to do so.
     fn tidy(&self) -> io::Result<()> {
         for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
             match std::fs::remove_file(self.sample.root.join(".git").join(name)) {
@@ -112,7 +112,8 @@ impl Trial {
         Ok(())
     }
 
-    /// Records a claim. A change without acknowledgement may have happened or not, so the store is checked.
+    /// Records the claim of a writer. If it was not acknowledged, the change may or may not have happened, so the trial
+    /// adopts the state of the store.
     fn note(&mut self, claim: &Claim, is_acknowledged: bool) {
         match claim {
             Claim::Nothing => {}
@@ -127,7 +128,7 @@ impl Trial {
                 }
                 let id = found.map(|stored| stored.memory.id);
                 if is_acknowledged {
-                    // An unused id: the check will report it as lost.
+                    // If there is no id, an unused id is recorded, and the check reports the memory as lost.
                     let id = id.unwrap_or(MemoryId([0xff; 16]));
                     self.acknowledged.insert(title.clone(), (id, Acknowledged::Kept));
                 } else if let Some(id) = id {
@@ -160,13 +161,13 @@ impl Trial {
         self.memories().into_iter().find(|stored| stored.memory.title == title)
     }
 
-    /// Returns the titles that were acknowledged with this outcome.
+    /// Returns the titles of memories with this acknowledged result.
     fn titles(&self, outcome: Acknowledged) -> Vec<String> {
         let all = self.acknowledged.iter().filter(|(_, (_, found))| *found == outcome);
         all.map(|(title, _)| title.clone()).collect()
     }
 
-    /// Writes the transcript of one more session, like one of the sample's.
+    /// Writes the transcript of another session that resembles one of the sample.
     fn write_session(&self, number: u32) -> io::Result<()> {
         let stories = crate::sample_project::stories()?;
         let mut story: Story = stories[number as usize % stories.len()].clone();

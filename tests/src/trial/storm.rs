@@ -1,4 +1,4 @@
-//! Many consecutive faults: the tests inject some, `scripts/stress` any number.
+//! Many faults, one after the other. The tests run some, and `scripts/stress` runs any number.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,13 +6,13 @@ use std::io;
 use super::{Invalid, Random, Trial, Writer};
 use crate::fault::{Class, Fault, Plan, Run};
 
-/// Number of runs after which a new trial starts, to limit its size.
+/// Number of runs after which a new trial begins, to limit its size.
 const ROUND: u32 = 60;
 
-/// Number of runs after which everything is synced without faults.
+/// Number of runs after which a sync without faults is run.
 const RECOVERY: u32 = 10;
 
-/// Assumed number of points of a writer before its first complete run.
+/// Assumed number of points of a writer until its first run without a fault.
 const POINTS_FIRST: u64 = 40;
 
 /// Result of a storm.
@@ -45,18 +45,19 @@ impl Storm {
     }
 }
 
-/// Kills writers at points chosen by a seed, until `count` were killed. One in four affected writes is torn.
+/// Kills writers at random points until `count` were killed; `seed` determines the points. Of the writes among them,
+/// one in four is torn.
 pub fn kills(count: u32, seed: u64) -> io::Result<Storm> {
     let killing = |random: &mut Random| {
         let fault = if random.below(4) == 0 { Fault::Torn } else { Fault::Kill };
-        // Mostly at changes: all moments between two reads are equivalent.
+        // Mostly, the writer is killed at a call that changes a file: all moments between two reads are equivalent.
         let changes = Class::ALL.into_iter().filter(|class| class.changes()).collect();
         (if random.below(4) == 0 { Vec::new() } else { changes }, fault)
     };
     storm(count, seed, killing)
 }
 
-/// Fails calls of writers at points chosen by a seed, until `count` failed.
+/// Makes calls of writers fail at random points until `count` have failed; `seed` determines the points.
 pub fn failures(count: u32, seed: u64) -> io::Result<Storm> {
     storm(count, seed, |random| {
         let class = *random.one_of(&Class::ALL).unwrap_or(&Class::Write);
@@ -74,7 +75,7 @@ fn storm(
     let mut storm = Storm::default();
     let mut points: BTreeMap<(Writer, Vec<Class>), u64> = BTreeMap::new();
     let mut trial = Trial::new()?;
-    // A writer without a call of a class is not affected, so the number of tries is limited.
+    // The number of runs is limited, since a writer that makes no call of a class is not affected.
     while storm.strikes() < count && storm.runs < count.saturating_mul(4) {
         if storm.runs > 0 && storm.runs.is_multiple_of(ROUND) {
             trial = Trial::new()?;
@@ -101,7 +102,7 @@ fn storm(
         if !faults.is_empty() {
             let what = format!("run {} {writer:?} {fault:?} at {:?}", storm.runs, run.struck);
             storm.faults.extend(faults.into_iter().map(|fault| format!("{what}: {fault}")));
-            // The violation would appear in all later checks.
+            // A new trial begins, since otherwise all later checks would report the same violation.
             trial = Trial::new()?;
         }
     }
@@ -126,7 +127,7 @@ pub fn failures_of(class: Class) -> Vec<Fault> {
         Class::Folder => &[ENOSPC, EACCES, EROFS],
         Class::Look => &[EACCES, ENOENT, EIO],
     };
-    // Disks that stay full, stores that stay read-only, file systems without locks.
+    // Faults that persist: full disks, read-only stores, and file systems without locks.
     let lasting: &[i32] = match class {
         Class::Create | Class::Rename | Class::Folder | Class::Remove => &[EROFS, EACCES],
         Class::Open => &[EACCES],
@@ -141,8 +142,8 @@ pub fn failures_of(class: Class) -> Vec<Fault> {
     one.chain(lasting).chain(short.iter().copied()).collect()
 }
 
-/// Fails every `step`th call of every hook with one of the faults of its class, and returns the number of faults and
-/// the violations.
+/// Makes every `step`th call of every hook fail with a fault of its class. Returns the number of faults and the
+/// violations.
 pub fn each_call_of_hooks(step: u64) -> io::Result<Storm> {
     let mut storm = Storm::default();
     let mut trial = Trial::new()?;

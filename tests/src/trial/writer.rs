@@ -14,7 +14,7 @@ use crate::hook_run::Moment;
 pub enum Writer {
     /// The session-start hook, in a new session.
     Start,
-    /// The prompt hook, with a prompt that a memory answers.
+    /// The prompt hook, for a prompt that a memory answers.
     Prompt,
     /// The tool hook, after a file was read.
     Read,
@@ -22,7 +22,7 @@ pub enum Writer {
     Failure,
     /// The stop hook, which starts the processor.
     Stop,
-    /// `throughline sync`, after one more session.
+    /// `throughline sync`, after another session was written.
     Sync,
     /// `throughline add`.
     Add,
@@ -32,9 +32,9 @@ pub enum Writer {
     Forget,
     /// `throughline restore`.
     Restore,
-    /// The server's `remember`.
+    /// The tool `remember` of the MCP server.
     Remember,
-    /// The server's `forget`.
+    /// The tool `forget` of the MCP server.
     ServerForget,
     /// `throughline purge` of a session.
     Purge,
@@ -42,30 +42,30 @@ pub enum Writer {
     Audit,
     /// `throughline config`.
     Config,
-    /// `throughline init`, again.
+    /// `throughline init`, run a second time.
     Init,
     /// `git commit` of the memories.
     Commit,
 }
 
-/// Claim of a successful writer.
+/// The claim of a writer that has succeeded.
 #[derive(Clone, Debug)]
 pub(super) enum Claim {
     /// No claim that can be checked.
     Nothing,
-    /// A memory of this title exists; one of the replaced title possibly no longer does.
+    /// A memory with this title exists. A memory with the replaced title may no longer exist.
     Kept { title: String, replaces: Option<String> },
-    /// A memory of this title no longer exists.
+    /// No memory with this title exists.
     Gone { title: String },
-    /// No data of a session is left.
+    /// No data of this session exists.
     Purged(String),
 }
 
-/// A prepared writer.
+/// A writer that is ready to run.
 pub(super) struct Task {
     pub command: Command,
     pub input: Vec<u8>,
-    /// The program whose calls count, if it is only one.
+    /// File name of the program whose calls are counted, if only one program is.
     pub program: Option<&'static str>,
     pub claim: Claim,
 }
@@ -95,19 +95,19 @@ impl Writer {
     /// The hooks.
     pub const HOOKS: [Self; 5] = [Self::Start, Self::Prompt, Self::Read, Self::Failure, Self::Stop];
 
-    /// Returns whether it is a hook.
+    /// Returns whether the writer is a hook.
     pub fn is_hook(self) -> bool {
         Self::HOOKS.contains(&self)
     }
 
-    /// Returns whether its claim was acknowledged.
+    /// Returns whether the run acknowledged the writer's claim.
     pub(super) fn is_acknowledged(self, run: &Run) -> bool {
         match self {
             Self::Remember | Self::ServerForget => {
                 let lines = run.stdout.split(|&byte| byte == b'\n');
                 let answers = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
                 let mut answers = answers.filter(|answer| answer["id"] == 2);
-                // A text written by the user stays until the user agrees: then nothing is archived.
+                // A memory that the user stated stays active until the user agrees, so it is not archived.
                 answers.any(|answer| {
                     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
                     answer["result"]["isError"] == false
@@ -215,7 +215,7 @@ impl Trial {
         }
     }
 
-    /// Returns one of the memories acknowledged with this outcome, and its id.
+    /// Returns a memory with this acknowledged result, as title and id.
     fn pick(&self, outcome: Acknowledged, number: u32) -> Option<(String, String)> {
         let titles = self.titles(outcome);
         let title = titles.get(number as usize % titles.len().max(1))?;

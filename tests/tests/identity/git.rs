@@ -1,4 +1,4 @@
-//! Rows about git.
+//! Rows of the matrix about git.
 
 use std::fs;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ fn sparse_checkout(lab: &Lab) {
     lab.git(&lab.root, &["sparse-checkout", "disable"]);
     lab.sync(&lab.root);
     assert_recalled(lab, &[LEARNED, "heron"], "whole");
-    // A deletion by a person stays in effect.
+    // Memories that a person deleted are not learned again.
     for file in memory_files(lab) {
         if fs::read_to_string(&file).unwrap().contains(LEARNED) {
             fs::remove_file(file).unwrap();
@@ -119,7 +119,7 @@ fn agent_worktree_stays_clean(lab: &Lab) {
     assert_eq!(lab.list(&lab.root).matches(LEARNED).count(), 1);
 }
 
-/// Commits the files written by `init`, if any.
+/// Commits the files that `init` wrote, if any.
 fn commit_readme(lab: &Lab) {
     lab.git(&lab.root, &["add", "-A"]);
     lab.git(&lab.root, &["commit", "-q", "--allow-empty", "-m", "set up"]);
@@ -133,7 +133,7 @@ fn saved_in_a_worktree(lab: &Lab) {
     lab.run(&side, &["add", "--kind", "fact", "The staging host is called heron"]).ok();
     assert_eq!(lab.git(&side, &["status", "--short"]), "");
     assert!(lab.list(&side).contains("heron") && lab.list(&lab.root).contains("heron"));
-    // The worktree's own memories are read and edited there.
+    // The memories in the folder of the worktree are read and edited there.
     Session::new(1, &side).write(&lab.file(1));
     lab.sync(&side);
     lab.git(&lab.root, &["add", "-A"]);
@@ -162,7 +162,7 @@ fn ignored(lab: &Lab) {
         let told = if number == 0 { told.assert_contains(&[name, rule, line]) } else { told };
         assert!(!told.text.contains("commit it when you like"), "{}", told.text);
         lab.run(&lab.root, &["doctor"]).assert_contains(&[name, rule, line]);
-        // The line overrides the rule.
+        // The line in the hint overrides the rule that ignores memories.
         fs::write(lab.root.join(".gitignore"), format!("{before}{rule}\n{line}\n")).unwrap();
         let checked = lab.run(&lab.root, &["doctor"]).text;
         assert!(!checked.contains(line), "{checked}");

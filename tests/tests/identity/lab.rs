@@ -1,4 +1,4 @@
-//! A lab for one case: a home, a project, and sessions as Claude Code writes them.
+//! A lab for one row of the matrix: a home, a project, and sessions as Claude Code writes them.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,10 +11,10 @@ use journeys::environment::TestEnvironment;
 use journeys::hook_run::{HookRun, Moment};
 use serde_json::{Map, Value, json};
 
-/// The user's wish in a session.
+/// A wish of the user in a session.
 pub const WISH: &str = "From now on never use floats for prices, store whole cents.";
 
-/// A word of the memory learned from [`WISH`].
+/// A word of the memory that is learned from [`WISH`].
 pub const LEARNED: &str = "floats";
 
 /// Environment of one case.
@@ -27,21 +27,21 @@ pub struct Lab {
 /// Result of a command.
 #[derive(Debug)]
 pub struct Ran {
-    /// Exit status.
+    /// Exit code.
     pub code: i32,
-    /// Output on both streams.
+    /// Output on stdout and stderr.
     pub text: String,
 }
 
 impl Ran {
-    /// Returns the text of a command that must succeed.
+    /// Returns the output of a command, which must have succeeded.
     #[track_caller]
     pub fn ok(self) -> String {
         assert_eq!(self.code, 0, "{}", self.text);
         self.text
     }
 
-    /// Checks that the text contains these words.
+    /// Checks that the output contains these words.
     #[track_caller]
     pub fn assert_contains(self, words: &[&str]) -> Self {
         for word in words {
@@ -95,7 +95,7 @@ impl Lab {
 
     /// Runs a command of the user.
     pub fn run_command(&self, command: &mut Command) -> Ran {
-        // Set explicitly, because the default in CI is to recall only.
+        // The mode is set, because the default in CI is to recall only.
         command.env("THROUGHLINE", "full");
         let output = command.stdin(Stdio::null()).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
@@ -113,7 +113,7 @@ impl Lab {
         self.run(root, &["list"]).ok()
     }
 
-    /// Checks that the sessions so far are learned from.
+    /// Checks that the memory of the sessions so far is learned.
     #[track_caller]
     pub fn assert_learned(&self, root: &Path) {
         let synced = self.sync(root);
@@ -121,8 +121,7 @@ impl Lab {
         assert!(listed.contains(LEARNED), "{synced}\n{listed}");
     }
 
-    /// Checks that nothing is learned from the sessions so far, and that the sync reports the
-    /// reason.
+    /// Checks that nothing is learned from the sessions so far, and that the sync reports the reason.
     #[track_caller]
     pub fn assert_named(&self, root: &Path, words: &[&str]) {
         self.run(root, &["sync"]).assert_contains(words).ok();
@@ -131,7 +130,7 @@ impl Lab {
         assert!(!listed.contains(LEARNED), "{listed}");
     }
 
-    /// Starts a session by the hook, and waits for the processes that it starts.
+    /// Starts a session by running its hook, and waits for the processes that the hook starts.
     pub fn start(&self, root: &Path) -> HookRun {
         self.start_as(root, "00000009-0000-4000-8000-000000000000")
     }
@@ -143,7 +142,7 @@ impl Lab {
         run
     }
 
-    /// Runs a hook with these variables in addition to the lab's.
+    /// Runs a hook with these variables in addition to those of the lab.
     pub fn hook(&self, name: &str, payload: &[u8], more: &[(&str, &str)]) -> HookRun {
         let variables: Vec<(&str, &str)> =
             [("THROUGHLINE", "full")].into_iter().chain(more.iter().copied()).collect();
@@ -153,13 +152,13 @@ impl Lab {
         HookRun { output, took: begun.elapsed() }
     }
 
-    /// Returns the file of the Nth session, in a folder with a meaningless name.
+    /// Returns the transcript of the session with this number. Its folder has a name without meaning.
     pub fn file(&self, number: u32) -> PathBuf {
         let folder = self.environment.claude_dir().join("projects/-x");
         folder.join(format!("{}.jsonl", session_id(number)))
     }
 
-    /// Writes the Nth session, which ran in `cwd`.
+    /// Writes the transcript of the session with this number, which ran in `cwd`.
     pub fn session(&self, number: u32, cwd: &Path) -> PathBuf {
         let file = self.file(number);
         Session::new(number, cwd).write(&file);
@@ -167,12 +166,12 @@ impl Lab {
     }
 }
 
-/// Returns the id of the Nth session.
+/// Returns the id of the session with this number.
 pub fn session_id(number: u32) -> String {
     format!("{number:08}-0000-4000-8000-000000000000")
 }
 
-/// A session: a wish, a failing check, a passing one and a closing text.
+/// A session that consists of a wish, a failing check, a passing check and a closing text.
 #[derive(Clone, Debug)]
 pub struct Session {
     id: String,
@@ -183,7 +182,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session of two days ago.
+    /// Creates a session that ended two days ago.
     pub fn new(number: u32, cwd: &Path) -> Self {
         let begin = Timestamp::now() - SignedDuration::from_hours(48);
         Self {
@@ -195,19 +194,19 @@ impl Session {
         }
     }
 
-    /// Replaces the wish, a text or a list of blocks.
+    /// Replaces the wish, which may be a text or a list of blocks.
     pub fn wish(mut self, wish: impl Into<Value>) -> Self {
         self.wish = wish.into();
         self
     }
 
-    /// Sets its start time.
+    /// Sets the start time of the session.
     pub fn begins(mut self, begin: &str) -> Self {
         self.begin = begin.parse().unwrap();
         self
     }
 
-    /// Adds a key to every record, or replaces one.
+    /// Sets a key in every record.
     pub fn with(mut self, key: &str, value: Value) -> Self {
         self.more.insert(key.to_owned(), value);
         self
@@ -265,7 +264,7 @@ impl Session {
         self.write_as(file, |record| record.to_string().into_bytes());
     }
 
-    /// Writes the transcript with its records spelled by `spell`.
+    /// Writes the transcript; `spell` formats each record.
     pub fn write_as(&self, file: &Path, spell: impl Fn(&Value) -> Vec<u8>) {
         let mut bytes = Vec::new();
         for record in self.records() {

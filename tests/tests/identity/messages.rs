@@ -1,4 +1,4 @@
-//! Rows about messages: every failure is reported.
+//! Rows of the matrix about messages: every failure is reported.
 
 use std::fs;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ super::rows! {
         => "`doctor` reports it, `init` registers it again, and other keys are preserved";
 }
 
-/// Writes two megabytes to a program and returns how many it took.
+/// Writes two megabytes to a program, and returns how many bytes it has read.
 fn taken(
     lab: &Lab,
     program: &std::path::Path,
@@ -132,7 +132,7 @@ fn no_sessions(lab: &Lab) {
     check(&[
         "2 transcripts in ~/.claude/projects, and none was recorded in this project's folders",
     ]);
-    // A session of the project without content to keep.
+    // A session of the project that contains nothing to learn from.
     let record = json!({"type": "system", "cwd": lab.root, "sessionId": "x", "uuid": "y"});
     fs::write(lab.file(3), format!("{record}\n")).unwrap();
     lab.run(&lab.root, &["sync"])
@@ -141,7 +141,7 @@ fn no_sessions(lab: &Lab) {
     for command in ["timeline", "resume"] {
         lab.run(&lab.root, &[command]).assert_contains(&["`throughline sync` says where"]);
     }
-    // With a session no explanation is needed.
+    // If the project has a session, no explanation is printed.
     lab.session(4, &lab.root);
     let synced = lab.sync(&lab.root);
     assert!(!synced.contains("--from"), "{synced}");
@@ -162,10 +162,10 @@ fn old_sessions(lab: &Lab) {
         lab.run(&lab.root, &["status"]).assert_contains(&["2 sessions"]).ok();
         assert!(turns(&lab.root).contains("2024-03-01"), "{}", turns(&lab.root));
     }
-    // They are already kept, and not mentioned again.
+    // The sessions are already kept, so they are not reported again.
     let again = lab.run(&lab.root, &["init", "--yes", "--no-register"]).ok();
     assert!(!again.contains("older than"), "{again}");
-    // The next background sync reads them too.
+    // The next background sync reads these sessions too.
     let waiting = lab.at("waiting");
     lab.repository(&waiting);
     old(3, &waiting).write(&lab.file(3));
@@ -174,7 +174,7 @@ fn old_sessions(lab: &Lab) {
         .ok();
     lab.sync(&waiting);
     lab.run(&waiting, &["status"]).assert_contains(&["1 session"]).ok();
-    // After a request to keep all sessions there is no further message.
+    // If the user requests to keep all sessions, nothing is reported.
     let asked = lab.at("asked");
     lab.repository(&asked);
     old(6, &asked).write(&lab.file(6));
@@ -183,7 +183,7 @@ fn old_sessions(lab: &Lab) {
     assert!(!kept.contains("older than"), "{kept}");
     lab.sync(&asked);
     lab.run(&asked, &["status"]).assert_contains(&["1 session"]).ok();
-    // Explicitly imported sessions are kept too.
+    // Sessions that the user imports explicitly are kept too.
     let handed = lab.at("handed");
     lab.repository(&handed);
     lab.init(&handed).ok();
@@ -193,8 +193,7 @@ fn old_sessions(lab: &Lab) {
         .ok();
     lab.sync(&handed);
     lab.run(&handed, &["status"]).assert_contains(&["1 session"]).ok();
-    // A session that is not marked to be kept is removed and counted by the sync; its memories
-    // stay.
+    // The sync removes and counts a session that is not marked as kept; its memories stay.
     let later = lab.at("later");
     lab.repository(&later);
     lab.init(&later).ok();

@@ -1,6 +1,6 @@
-//! The matrix of identity: the project, working tree and session of data, in situations that users of such tools
-//! report. Each row is a separate test against the programs; `MATRIX.md` beside this file lists all rows
-//! (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
+//! The matrix of identity: situations that users of similar tools have reported, with the project, the working tree and
+//! the session to which data belongs in each. Each row is a separate test of the programs. `MATRIX.md` in this folder
+//! lists all rows (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
 
 mod git;
 mod lab;
@@ -20,7 +20,7 @@ pub struct Row {
     outcome: &'static str,
 }
 
-/// Declares rows: the name of the test function, the situation, and the expected result.
+/// Declares rows. Each has the name of its test function, the situation, and the expected result.
 macro_rules! rows {
     ($($name:ident: $situation:literal => $outcome:literal;)+) => {
         pub const ROWS: &[super::Row] = &[$(super::Row {

@@ -1,4 +1,4 @@
-//! Rows about projects and working trees.
+//! Rows of the matrix about projects and working trees.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ super::rows! {
         => "They belong to the project that the link points to; hooks work there";
 }
 
-/// A session in `root`, a sync, and a start that recalls the learned memory.
+/// Checks that a session in `root` and a sync lead to a memory that the start of a session recalls.
 #[track_caller]
 fn works(lab: &Lab, root: &Path, number: u32) {
     lab.session(number, root);
@@ -90,7 +90,7 @@ fn worktree_of_a_submodule(lab: &Lab) {
     assert!(sub.join(".throughline").is_dir() && !side.join(".throughline").exists());
 }
 
-/// Makes a bare clone with two worktrees in the folder `p`.
+/// Creates a bare clone with two worktrees in the folder `p`.
 fn bare(lab: &Lab, bare: &str) -> [PathBuf; 2] {
     lab.repository(&lab.root);
     fs::create_dir_all(lab.at("p")).unwrap();
@@ -110,7 +110,7 @@ fn check_bare(lab: &Lab, [main, side]: [PathBuf; 2]) {
     works(lab, &main, 1);
     works(lab, &side, 2);
     assert!(lab.run(&side, &["init", "--yes", "--no-register", "--no-sync"]).code == 0);
-    // One of them contains the memories, the other is unchanged and can be removed.
+    // One worktree contains the memories. The other is unchanged and can be removed.
     assert!(main.join(".throughline/memories").is_dir());
     assert_eq!(lab.git(&side, &["status", "--short"]), "");
     lab.run(&side, &["status"])
@@ -175,7 +175,7 @@ fn relative_worktree(lab: &Lab) {
     lab.project();
     let side = lab.at("side");
     lab.git(&lab.root, &["worktree", "add", "-q", side.to_str().unwrap()]);
-    // As written by `worktree.useRelativePaths` of git 2.48.
+    // With `worktree.useRelativePaths`, git 2.48 writes these files.
     fs::write(side.join(".git"), "gitdir: ../w/.git/worktrees/side\n").unwrap();
     fs::write(lab.root.join(".git/worktrees/side/gitdir"), "../../../../side/.git\n").unwrap();
     works(lab, &side, 1);
@@ -191,7 +191,7 @@ fn moved(lab: &Lab) {
     let now = lab.at("elsewhere/renamed");
     fs::create_dir_all(now.parent().unwrap()).unwrap();
     fs::rename(&lab.root, &now).unwrap();
-    // The hooks answer at once, without mentioning it.
+    // The hooks find the memories immediately, without a message.
     let start = lab.start(&now);
     assert!(start.context().contains(LEARNED), "{:?}", start.output);
     assert!(!start.notice().contains("throughline link"), "{}", start.notice());
@@ -233,7 +233,7 @@ fn moved_into_anothers_place(lab: &Lab) {
     }
 }
 
-/// Copies the project to another folder of its name and removes the old one.
+/// Copies the project into another folder with the same name, and removes the original.
 fn copy(lab: &Lab) -> PathBuf {
     let copy = lab.at("elsewhere/w");
     fs::create_dir_all(copy.parent().unwrap()).unwrap();
@@ -353,7 +353,7 @@ fn data_is_lost(lab: &Lab) {
         assert_eq!(now.len(), before.len(), "{now:?}");
         assert_eq!(lab.git(&lab.root, &["status", "--short"]), "");
     }
-    // A user's deletion stays in effect, under any id.
+    // Memories that a user deleted are not learned again, even under another id.
     for file in fs::read_dir(lab.root.join(".throughline/memories")).unwrap() {
         let path = file.unwrap().path();
         if fs::read_to_string(&path).unwrap().contains(LEARNED) {
@@ -402,7 +402,7 @@ fn two_projects_in_turn(lab: &Lab) {
     for _ in 0..2 {
         lab.assert_named(&lab.root, &["1 session", "another project", "--earlier"]);
     }
-    // New sessions belong to it.
+    // New sessions belong to the new project.
     Session::new(2, &lab.root)
         .wish("From now on always name the parcel first.")
         .write(&lab.file(2));
@@ -457,7 +457,7 @@ fn repository_inside(lab: &Lab) {
     works(lab, &inner, 2);
     lab.sync(&lab.root);
     assert!(!lab.list(&lab.root).contains(LEARNED));
-    // A session of the project that changes into the inner one stays the project's.
+    // A session that begins in the outer project and changes into the inner one belongs to the outer project.
     let whole =
         Session::new(3, &lab.root).wish("From now on always name the parcel first.").records();
     let lines = whole.into_iter().enumerate().map(|(number, mut record)| {
@@ -483,7 +483,7 @@ fn home_is_a_repository(lab: &Lab) {
     lab.init(&notes).ok();
     works(lab, &notes, 1);
     assert!(!home.join(".throughline").exists());
-    // With the words of the hint, from another folder.
+    // The command of the hint is run in another folder.
     let plans = home.join("plans");
     fs::create_dir(&plans).unwrap();
     let arguments =
@@ -499,7 +499,7 @@ fn logical_path(lab: &Lab) {
     lab.session(1, &alias);
     lab.assert_learned(&lab.root);
     assert!(lab.start(&alias).context().contains(LEARNED));
-    // The reverse: set up through the link, sessions with the real path, from a folder below.
+    // The reverse case: the project is set up through the link, and sessions have the real path of a subfolder.
     let (real, link) = (lab.at("real/deep"), lab.at("link"));
     lab.repository(&real);
     std::os::unix::fs::symlink(lab.at("real"), &link).unwrap();

@@ -1,4 +1,4 @@
-//! Rows of the slow lane: with a second user, with very many files, and at random.
+//! Rows of the matrix that take long: with a second user, with many files, and with random combinations.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -27,15 +27,15 @@ super::rows! {
         => "Each session is read or listed";
 }
 
-/// A user without any files on the machine.
+/// Number of a user that has no files on the machine.
 const USER: u32 = 4242;
 
 fn is_root() -> bool {
-    // SAFETY: the call has no arguments and changes nothing.
+    // SAFETY: `geteuid` has no arguments and changes nothing.
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Changes the owner of all files of the lab to the other user, if this one is root.
+/// If this process runs as root, gives all files of the lab to the other user.
 fn give_away(lab: &Lab) {
     if is_root() {
         let owner = format!("{USER}:{USER}");
@@ -45,8 +45,8 @@ fn give_away(lab: &Lab) {
     fs::set_permissions(lab.at(""), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Makes a folder inaccessible to the user of the lab: owned by root, or without permissions if this process is not
-/// root.
+/// Makes a folder inaccessible to the user of the lab: if this process runs as root, root becomes its owner; otherwise
+/// its permissions are removed.
 fn take_away(folder: &Path) {
     if is_root() {
         let mut chown = Command::new("chown");
@@ -65,7 +65,7 @@ fn give_back(folder: &Path) {
     }
 }
 
-/// Sets a command to run as a user to whom file modes apply.
+/// Makes a command run as a user to whom file modes apply.
 fn with_few_rights(command: &mut Command) -> &mut Command {
     if is_root() { command.uid(USER).gid(USER) } else { command }
 }
@@ -162,7 +162,7 @@ fn transcripts_without_rights(lab: &Lab) {
     let synced = run(lab, &lab.root, &["sync"]).assert_contains(&[closed.to_str().unwrap()]).ok();
     assert!(synced.contains("1 session "), "{synced}");
     assert!(run(lab, &lab.root, &["list"]).ok().contains(LEARNED));
-    // If it is the only reason, it is given once.
+    // If this is the only reason, it is printed only once.
     fs::remove_file(lab.file(1)).unwrap();
     let other = lab.at("other");
     fs::create_dir(&other).unwrap();
@@ -193,7 +193,7 @@ fn many_foreign_transcripts(lab: &Lab) {
     };
     sync(64);
     assert!(lab.list(&lab.root).contains(LEARNED));
-    // Their content is not read again.
+    // These files have not changed, so their content is not read again.
     for number in (0..FILES).step_by(100) {
         fs::File::options()
             .write(true)
@@ -212,20 +212,20 @@ struct Dice(u64);
 impl Dice {
     /// Returns a number below `sides`.
     fn roll(&mut self, sides: u64) -> u64 {
-        // The constants of PCG's multiplier and Knuth's increment.
+        // The multiplier of PCG and the increment of Knuth.
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 }
 
-/// Folders of a combination: for `init`, for the session, and for later work.
+/// The folders of a combination: for `init`, for the session, and for later work.
 struct Roots {
     set_up: PathBuf,
     ran_in: PathBuf,
-    /// A move between the session and the sync.
+    /// New path, if the project is moved between the session and the sync.
     moves_to: Option<PathBuf>,
-    /// True if the session belongs to another project, so that it is named.
+    /// Whether the session belongs to another project, so that the sync reports it.
     is_named: bool,
 }
 
@@ -299,7 +299,7 @@ fn layout(lab: &Lab, at: &Path, number: u64, dice: &mut Dice) -> (u64, Roots) {
     (kind, roots)
 }
 
-/// Writes a session in one of many spellings.
+/// Writes a session in one of many formats of JSON.
 fn spell(session: &Session, file: &Path, kind: u64) {
     match kind {
         0 => session.write(file),
@@ -332,14 +332,14 @@ fn spell(session: &Session, file: &Path, kind: u64) {
     }
 }
 
-/// Writes the transcript to a place where a client, a sync service or a person may put it.
+/// Writes the transcript into a folder that a client, a synchronisation service or a person may use.
 fn place(folder: &Path, number: u64, kind: u64, write: &dyn Fn(&Path)) {
     let id = session_id(u32::try_from(number).unwrap());
     let (projects, name) = (folder.join("projects"), format!("{id}.jsonl"));
     let own = projects.join(format!("-p{number}"));
     match kind {
         0 => write(&own.join(name)),
-        // A folder shared by many projects.
+        // A folder that many projects share.
         1 => write(&projects.join("-shared").join(name)),
         2 => {
             let elsewhere = folder.join(format!("dotfiles-{number}"));

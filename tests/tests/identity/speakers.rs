@@ -1,4 +1,4 @@
-//! Rows about speakers.
+//! Rows of the matrix about speakers.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Rows about transcripts: their places, their spelling, and their times.
+//! Rows of the matrix about transcripts: their folders, their format, and their times.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -42,16 +42,16 @@ super::rows! {
         => "None blocks, all are ignored";
 }
 
-/// Writes the wish as a session of `cwd`, spelled by `spell`.
+/// Writes a session with the wish that ran in `cwd`; `spell` formats its records.
 fn session_as(lab: &Lab, number: u32, cwd: &Path, spell: impl Fn(&Value) -> Vec<u8>) {
     Session::new(number, cwd).write_as(&lab.file(number), spell);
 }
 
-/// Spells JSON as Python's `json.dumps` does by default.
+/// Formats JSON as Python's `json.dumps` does by default.
 pub(super) fn as_python(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            // Sorted, so that `cwd` precedes and `sessionId` follows the message.
+            // The keys are sorted, so that `cwd` precedes the message and `sessionId` follows it.
             let fields = map.iter().map(|(key, value)| format!("\"{key}\": {}", as_python(value)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
@@ -82,7 +82,7 @@ fn blanks(lab: &Lab) {
     lab.project();
     session_as(lab, 1, &lab.root, |record| as_python(record).into_bytes());
     lab.assert_learned(&lab.root);
-    // Tabs before colons, and the working directory last.
+    // There are tabs before colons, and the working directory is the last key.
     let other = lab.at("other");
     lab.repository(&other);
     lab.init(&other).ok();
@@ -103,7 +103,7 @@ fn unicode_escapes(lab: &Lab) {
         session_as(lab, number, &root, |record| as_python(record).into_bytes());
         lab.assert_learned(&root);
     }
-    // Slashes may be escaped, and any letter.
+    // JSON may escape slashes, and any other letter.
     let root = lab.at("plain");
     lab.repository(&root);
     lab.init(&root).ok();
@@ -133,11 +133,11 @@ fn linked_folder(lab: &Lab) {
     fs::create_dir_all(&projects).unwrap();
     symlink(dot.join("-x"), projects.join("-x")).unwrap();
     lab.assert_learned(&lab.root);
-    // The same files through another link are the same sessions.
+    // Files that are reached through two links are the same sessions.
     symlink(dot.join("-x"), projects.join("-y")).unwrap();
     lab.sync(&lab.root);
     lab.run(&lab.root, &["status"]).assert_contains(&["1 session"]).ok();
-    // A single file.
+    // The link is a single file.
     fs::create_dir_all(projects.join("-z")).unwrap();
     let other = "00000002-0000-4000-8000-000000000000.jsonl";
     Session::new(2, &lab.root)
@@ -146,7 +146,7 @@ fn linked_folder(lab: &Lab) {
     symlink(dot.join(other), projects.join("-z").join(other)).unwrap();
     lab.sync(&lab.root);
     assert!(lab.list(&lab.root).contains("parcel"));
-    // All of it.
+    // The link is the whole folder of transcripts.
     fs::rename(&projects, lab.at("moved")).unwrap();
     symlink(lab.at("moved"), &projects).unwrap();
     Session::new(3, &lab.root).wish("From now on never log the address.").write(&lab.file(3));
@@ -163,7 +163,7 @@ fn link_loop(lab: &Lab) {
     symlink("..", projects.join("-x/up")).unwrap();
     symlink(projects.join("-dangling"), projects.join("-dangling")).unwrap();
     symlink("/", projects.join("-all")).unwrap();
-    // A tree with more files than any real history.
+    // The tree contains more files than any real history.
     let huge = lab.at("huge");
     for folder in 0..60 {
         let folder = huge.join(format!("{folder}"));
@@ -201,12 +201,12 @@ fn two_configurations(lab: &Lab) {
     assert!(listed.contains(LEARNED) && listed.contains("parcel"), "{listed}");
     lab.run(&lab.root, &["doctor"])
         .assert_contains(&[work.to_str().unwrap(), home.to_str().unwrap()]);
-    // Each is read by the next program of either version, without loss.
+    // The next program of either version reads all sessions without loss.
     Session::new(3, &lab.root).wish("From now on never log the address.").write(&file(&work, 3));
     sync_as(&home);
     assert!(lab.list(&lab.root).contains("address"));
     lab.run(&lab.root, &["status"]).assert_contains(&["3 sessions"]).ok();
-    // A short retention of one account applies to its own sessions.
+    // The retention setting of one account applies only to its own sessions.
     Session::new(4, &lab.root).begins("2026-01-01T00:00:00Z").write(&file(&work, 4));
     fs::write(home.join("settings.json"), r#"{"cleanupPeriodDays": 1}"#).unwrap();
     sync_as(&work);
@@ -322,7 +322,7 @@ fn damaged_bytes(lab: &Lab) {
         let synced = lab.sync(&root);
         let listed = lab.list(&root);
         assert!(listed.contains(LEARNED) && listed.contains("cents"), "{name}: {synced}\n{listed}");
-        // After the repair it is the same session.
+        // After the repair, the file is the same session.
         fs::write(&file, text(&joined(&whole))).unwrap();
         lab.sync(&root);
         assert_eq!(lab.list(&root).matches(LEARNED).count(), 1, "{name}");
@@ -396,7 +396,7 @@ fn missing_times(lab: &Lab) {
         lab.sync(&root);
         assert_dated(lab, &root, &today);
     }
-    // Only in one record: that of its neighbour.
+    // Only one record has another working directory: that of the neighbour project.
     let root = lab.at("one");
     lab.repository(&root);
     lab.init(&root).ok();

@@ -1,6 +1,6 @@
-//! Homes written by a released version, copied into a temporary folder. They are stored in `tests/fixtures/stores` as
-//! the programs wrote them, with absolute paths; here each path is replaced by the new place, and each checksum that
-//! covers a path is recomputed. Indexes stay unchanged: they are derived.
+//! Homes that a released version wrote, copied into a temporary folder. `tests/fixtures/stores` contains them with
+//! their absolute paths. In the copy, each path is replaced by the new place, and each checksum that covers a path is
+//! recomputed. Indexes are copied unchanged, since they are derived data.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,14 +20,14 @@ use crate::{dirs_of, sealed};
 /// Name of the project that commits its memories.
 pub const COMMITTED: &str = "tidelog";
 
-/// Name of the project that keeps its memories privately, without git.
+/// Name of the project without git, whose memories are private.
 pub const PRIVATE: &str = "diary";
 
 /// A home of a released version.
 pub struct GoldenHome {
     _folder: Option<TempDir>,
     path: PathBuf,
-    /// The folders of its user.
+    /// The folders of the user of this home.
     pub dirs: UserDirs,
 }
 
@@ -43,7 +43,8 @@ impl GoldenHome {
         Self { _folder: Some(folder), ..home }
     }
 
-    /// Copies the home of a version into an existing folder; Claude Code's settings call the programs of `programs`.
+    /// Copies the home of a version into an existing folder. `programs` is the folder of the programs in Claude Code's
+    /// settings.
     ///
     /// # Panics
     /// Panics if the folder cannot be written.
@@ -65,7 +66,7 @@ impl GoldenHome {
         home
     }
 
-    /// Creates the repository of the committed project, with its history and an index of the last commit.
+    /// Creates the repository of the committed project with its history; git's index matches the last commit.
     ///
     /// # Panics
     /// Panics if git fails.
@@ -82,7 +83,7 @@ impl GoldenHome {
         git(&["fetch", "--quiet", &bundle, "main"]);
         git(&["update-ref", "refs/heads/main", "FETCH_HEAD"]);
         git(&["read-tree", "main"]);
-        // The repository changes the fingerprint.
+        // The repository changes the tree fingerprint, so the record is written again.
         let project = self.project(COMMITTED);
         let record = by_path_record(project, &root, TreeFingerprint::of(&root).as_ref());
         fs::write(self.dirs.by_path(&root), record).unwrap();
@@ -102,12 +103,12 @@ impl GoldenHome {
     /// Returns the id of a project.
     ///
     /// # Panics
-    /// Panics if the home does not have it.
+    /// Panics if the home does not contain the project.
     pub fn project(&self, name: &str) -> ProjectId {
         TreeRecord::read(&self.dirs, &self.root(name)).unwrap().project
     }
 
-    /// Writes the record of a project's place, with the fingerprint of the folder.
+    /// Writes the record of a project's path, with the fingerprint of the copied folder.
     fn vouch(&self, name: &str, moved: &Relocation) {
         let root = self.root(name);
         let by_path = self.dirs.data.join("by-path");
@@ -122,7 +123,7 @@ impl GoldenHome {
     }
 }
 
-/// Paths of the fixture and of the new place.
+/// Paths in the fixture, and the paths that replace them.
 struct Relocation {
     old: String,
     new: String,
@@ -132,7 +133,7 @@ struct Relocation {
 impl Relocation {
     fn folder(&self, source: &Path, target: &Path) {
         fs::create_dir_all(target).unwrap();
-        // Commits do not contain empty folders.
+        // Commits contain no empty folders, so a folder may be missing.
         for entry in fs::read_dir(source).into_iter().flatten() {
             let entry = entry.unwrap();
             let target = target.join(entry.file_name());
@@ -144,7 +145,7 @@ impl Relocation {
         }
     }
 
-    /// Returns the bytes of a file, adapted to the new place.
+    /// Returns the content of a file with its paths replaced.
     fn file(&self, path: &Path) -> Vec<u8> {
         let bytes = fs::read(path).unwrap();
         if path.extension().is_some_and(|extension| extension == "gz") {
@@ -167,7 +168,8 @@ impl Relocation {
         self.pairs.iter().fold(text.to_owned(), |text, (old, new)| text.replace(old, new))
     }
 
-    /// Updates the hashes of the settings files, which name programs, in the record of `init`'s insertions.
+    /// Updates the hashes of the settings files in the record of insertions, since the settings contain paths of
+    /// programs.
     fn settings_record(&self, source: &Path, dirs: &UserDirs) {
         let record = dirs.data.join("installed.json");
         let mut text = fs::read_to_string(&record).unwrap();

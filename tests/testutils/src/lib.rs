@@ -1,4 +1,4 @@
-//! Sealed homes: a test has its own home folder and never reads or writes that of the person who runs it.
+//! Sealed homes: a test has its own home folder, and neither reads nor writes the home of the person who runs it.
 
 pub mod golden;
 
@@ -10,14 +10,14 @@ use std::process::Command;
 
 use memory_store_base::layout::UserDirs;
 
-/// Path for tools such as git and bash.
+/// `PATH` for tools such as git and bash.
 pub const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A home folder below a temporary one, removed at the end.
+/// A home in a temporary folder, which is removed at the end.
 pub struct SealedHome {
     _folder: tempfile::TempDir,
     path: PathBuf,
-    /// The folders of its user, without variables that override one.
+    /// The folders of the user of this home. Environment variables that override one are ignored.
     pub dirs: UserDirs,
 }
 
@@ -40,16 +40,16 @@ impl SealedHome {
         &self.path
     }
 
-    /// Returns a command of its user, created by [`sealed`].
+    /// Returns a command that the user of this home runs. See [`sealed`].
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         sealed(program, &self.path)
     }
 }
 
-/// Resolves the folders of a user with this home, without variables that override one.
+/// Returns the folders of a user with this home. Environment variables that override one are ignored.
 ///
 /// # Panics
-/// Panics if the path is relative, which is no home.
+/// Panics if the path is relative.
 pub fn dirs_of(home: &Path) -> UserDirs {
     UserDirs::resolve(|name| (name == "HOME").then(|| home.as_os_str().to_owned())).unwrap()
 }
@@ -57,20 +57,20 @@ pub fn dirs_of(home: &Path) -> UserDirs {
 /// Sets the permissions of a file.
 ///
 /// # Panics
-/// Panics if they cannot be set.
+/// Panics if this fails.
 pub fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Variable with a folder that the command line reads instead of `/proc`, in builds for tests.
+/// Variable with a folder that debug builds of the command line read in place of `/proc`.
 pub const PROC_VARIABLE: &str = "THROUGHLINE_TEST_PROC";
 
-/// Variable with a folder that describes power and load instead of the machine, in builds for tests.
+/// Variable with a folder from which debug builds read power and load, in place of those of the machine.
 pub const MACHINE_VARIABLE: &str = "THROUGHLINE_TEST_MACHINE";
 
-/// Returns a command of a user with this home, without the caller's environment and without its parent processes, which
-/// may include an agent. Its machine is idle and plugged in.
+/// Returns a command of a user with this home. The command inherits neither the caller's environment nor its parent
+/// processes, which may include an agent. Its machine is idle and plugged in.
 pub fn sealed(program: impl AsRef<OsStr>, home: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("HOME", home).env("PATH", SYSTEM_PATH).env("GIT_CONFIG_NOSYSTEM", "1");

@@ -15,22 +15,22 @@ use super::styled::FrameStyle;
 use crate::view::style::{CARE, NAME, QUIET, STRONG};
 use crate::view::wrap;
 
-/// Minimum columns for a preview beside the list.
+/// Minimum columns of a screen that shows the preview beside the list.
 const WIDE_COLUMNS: u16 = 120;
-/// Rows of the list in percent, if the preview is below it.
+/// Height of the list in percent if the preview is below the list.
 const LIST_PERCENT: u16 = 45;
-/// Minimum rows for a preview.
+/// Minimum rows of a screen that shows a preview.
 const PREVIEW_ROWS_MIN: u16 = 12;
 /// Mark of the selected row; other rows are indented by its width.
 const MARK: &str = "> ";
-/// Columns of a key in the help.
+/// Columns of the key in a line of the help.
 const KEY_COLUMNS: usize = 12;
 /// Width of each of the two columns of the help.
 const HELP_COLUMN: usize = 39;
 /// Columns and rows of the help, with its border.
 const HELP_SIZE: (u16, u16) = (80, 17);
 
-/// Draws a frame; returns the sizes needed for scrolling.
+/// Draws a frame; returns the sizes that scrolling needs.
 pub fn draw(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle) -> FrameSizes {
     let rows =
         [Constraint::Length(1), Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
@@ -85,7 +85,7 @@ fn tabs_line(state: &BrowseState, look: FrameStyle, columns: u16) -> Line<'stati
     for (number, tab) in Tab::ALL.into_iter().enumerate() {
         let count = state.count(tab).map(|count| format!(" {count}")).unwrap_or_default();
         let text = format!("{} {}{count}", number + 1, tab.name());
-        // Brackets mark the tab without colours.
+        // Brackets mark the open tab if there are no colours.
         let (text, style) = match tab == state.tab {
             true => (format!("[{text}]"), look.style(STRONG)),
             false => (format!(" {text} "), look.style(QUIET)),
@@ -130,7 +130,7 @@ fn draw_search(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle, are
             return;
         }
     };
-    // If a text is too long, its end is shown, where typing continues.
+    // If a text is too long, its end is shown, because the user types there.
     let room = usize::from(area.width).saturating_sub(label.len() + 1);
     let mut start = 0;
     while measure_text_width(&text[start..]) > room {
@@ -168,7 +168,7 @@ fn draw_list(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle, area:
         if is_selected {
             let gap = usize::from(area.width).saturating_sub(line.width());
             line.spans.push(Span::raw(" ".repeat(gap)));
-            // Reversed colours are unreadable in some terminals.
+            // The reversed row has no other colours: the combination is unreadable in some terminals.
             let reversed = Style::new().add_modifier(Modifier::REVERSED);
             line.spans.iter_mut().for_each(|span| span.style = reversed);
         }

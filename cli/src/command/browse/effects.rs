@@ -29,14 +29,14 @@ use crate::world::World;
 
 /// Maximum injections in the list.
 const INJECTIONS_MAX: usize = 500;
-/// Columns of a line about an injection; the frame truncates it.
+/// Columns of a line about an injection, before the frame truncates it.
 const LINE_COLUMNS: usize = 400;
-/// Columns of the number of prompts.
+/// Columns of the text with the number of prompts.
 const PROMPTS_COLUMNS: usize = 11;
 /// Columns of a time.
 const TIME_COLUMNS: usize = 15;
 
-/// Stores and index from which rows are read, with the data read.
+/// The stores and the index from which rows are read, and the data read from them.
 pub struct BrowseSource {
     stores: Stores,
     known: MemoryFacts,
@@ -72,7 +72,7 @@ impl BrowseSource {
     }
 
     fn memory_rows(&mut self) -> Result<(Vec<BrowseRow>, Option<String>)> {
-        // Opened again, so that changes by other programs are included.
+        // The stores are opened again to include the changes of other programs.
         self.stores = Stores::open(&self.stores.world)?;
         self.known = MemoryFacts::open(&self.stores);
         let listed = ListFilter::every().read(&self.stores)?;
@@ -164,7 +164,8 @@ impl BrowseSource {
         Ok(rows.collect())
     }
 
-    /// Returns the preview of a row: the output of `show`, a session, or the output of `why`.
+    /// Returns the preview of a row: the output of `show` for a memory, a summary of a session, or the output of `why`
+    /// for an injection.
     pub fn preview(&self, key: &RowKey) -> String {
         let mut text = Vec::new();
         let done = match key {
@@ -189,12 +190,12 @@ impl BrowseSource {
         })
     }
 
-    /// Searches memories.
+    /// Searches memories; returns their ids, best first.
     pub fn find(&self, text: &str) -> Result<Vec<MemoryId>> {
         search::as_typed(text, &self.known.used.recall, self.stores.world.now)
     }
 
-    /// Executes an effect; returns a sentence about it.
+    /// Executes an effect; returns a sentence about the result.
     pub fn run(&mut self, effect: &Effect) -> Result<String> {
         let mut out = Vec::new();
         let mut decisions = std::mem::take(&mut self.decisions);
@@ -213,7 +214,7 @@ impl BrowseSource {
         Ok(said.filter(|_| text.is_empty()).unwrap_or(text))
     }
 
-    /// Undoes the last decision; returns a sentence about it, and the memory concerned.
+    /// Undoes the last decision; returns a sentence about the result, and the memory concerned.
     pub fn undo(&mut self) -> Result<(String, Option<MemoryId>)> {
         let mut out = Vec::new();
         let about = self.decisions.undo(&self.stores, &mut out)?;
@@ -239,7 +240,7 @@ impl BrowseSource {
         }
     }
 
-    /// Runs a command on the present file of a memory. Returns a message if the command prints none.
+    /// Runs a command on the current file of a memory. Returns a message for commands that print nothing.
     fn act(&self, act: Act, id: MemoryId, out: &mut Vec<u8>) -> Result<Option<String>> {
         let name = id.to_string();
         match act {
@@ -249,7 +250,7 @@ impl BrowseSource {
             Act::Helped(helped) => learned::note_use(&self.stores, id, helped, out)?,
             Act::Restore => restore::one(&self.stores.world, &name, out)?,
             Act::Release => {
-                // Releases the text as it was shown: later changes of its file stay withheld.
+                // Only the text that was shown is released: if its file changed since, the memory stays withheld.
                 let shown = self.memories.iter().find(|stored| stored.memory.id == id);
                 let release = shown.and_then(|stored| self.marks.release(stored));
                 let release = release.unwrap_or(&name).to_owned();
@@ -282,7 +283,7 @@ impl BrowseSource {
     }
 }
 
-/// Returns the output of a command as one line.
+/// Joins the lines of a command's output to one line.
 fn in_a_line(printed: &[u8]) -> String {
     let text = String::from_utf8_lossy(printed);
     strip_ansi_codes(&text).split_whitespace().collect::<Vec<_>>().join(" ")

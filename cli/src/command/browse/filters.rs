@@ -6,30 +6,30 @@ use memory_store::memory::Scope;
 /// State of a memory in its life cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandingFilter {
-    /// It is active.
+    /// The memory is active.
     Active,
-    /// It is pending.
+    /// The memory is pending.
     Waits,
-    /// It was superseded or rejected, or has expired.
+    /// The memory was superseded or rejected, or has expired.
     Replaced,
-    /// It is archived.
+    /// The memory is archived.
     Aside,
 }
 
-/// Properties of a memory for filters.
+/// Properties of a memory that filters check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traits {
-    /// Its kind.
+    /// Kind of the memory.
     pub kind: Kind,
-    /// Its state.
+    /// State of the memory.
     pub standing: StandingFilter,
-    /// Its scope.
+    /// Scope of the memory.
     pub scope: Scope,
-    /// Files that it concerns.
+    /// Files that the memory concerns.
     pub paths: Vec<String>,
-    /// Whether it is withheld.
+    /// Whether the memory is withheld.
     pub is_held: bool,
-    /// Whether it may be stale.
+    /// Whether the memory may be stale.
     pub is_stale: bool,
 }
 
@@ -96,7 +96,7 @@ impl StatusFilter {
     }
 }
 
-/// All filters; a memory must pass each.
+/// The filters of the list. A memory is listed if it passes all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
     /// Only memories of this kind.
@@ -105,7 +105,7 @@ pub struct Filters {
     pub status: StatusFilter,
     /// Only memories with this scope.
     pub scope: Option<Scope>,
-    /// Only memories about files with this prefix.
+    /// Only memories about files whose paths begin with this text.
     pub path: String,
 }
 
@@ -123,12 +123,12 @@ impl Filters {
             && (self.path.is_empty() || traits.paths.iter().any(|it| it.starts_with(&self.path)))
     }
 
-    /// Selects the next of these kinds; after the last one, all kinds.
+    /// Changes the filter to the next of these kinds; after the last kind, to all kinds.
     pub fn next_kind(&mut self, kinds: Vec<Kind>) {
         self.kind = after(&kinds, self.kind);
     }
 
-    /// Selects the next scope; after the last one, all scopes.
+    /// Changes the filter to the next scope; after the last scope, to all scopes.
     pub fn next_scope(&mut self) {
         self.scope = after(&[Scope::Project, Scope::Paths, Scope::User], self.scope);
     }

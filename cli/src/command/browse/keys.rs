@@ -43,7 +43,7 @@ pub const OF_MEMORIES: [KeyHelp; 15] = [
     ("X", "no filter"),
 ];
 
-/// Returns the keys of the last line, most important first.
+/// Returns the keys for the last line, most important first.
 pub fn in_short(task: &Task, tab: Tab, is_typing: bool) -> &'static [KeyHelp] {
     match (task, tab) {
         (Task::Choose { .. } | Task::Replace { .. }, _) => {

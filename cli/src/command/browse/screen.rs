@@ -1,5 +1,5 @@
-//! The terminal of the browser. Frames are printed to stderr, like questions, so that the answer can be piped. The
-//! terminal is restored however the program ends: by a guard, a panic hook, and a watch for signals.
+//! The terminal of the browser. Frames are printed to stderr, like questions, so that the result on stdout can be
+//! piped. The terminal is restored however the program ends: by a guard, a panic hook, and a check for signals.
 
 use std::io::{IsTerminal as _, Stderr, Write as _, stderr};
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use signal_hook::{flag, low_level};
 use super::styled::FrameStyle;
 use crate::failure::{Failure, Result};
 
-/// Interval of the check that the terminal still exists.
+/// Interval of the checks whether the terminal still exists.
 const WATCH_EACH: Duration = Duration::from_secs(1);
-/// Exit code of a program whose terminal was closed, as in shells.
+/// Exit code of a program whose terminal was closed, as shells report it.
 const HUNG_UP: i32 = 128 + SIGHUP;
-/// Longest wait for a key before signals and the size are checked.
+/// Longest wait for a key before signals and the size of the terminal are checked.
 const TICK: Duration = Duration::from_millis(100);
-/// Columns and rows of a terminal that does not report them.
+/// Columns and rows that are assumed for a terminal that does not report them.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 /// Signals that end a program and can be caught.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
@@ -54,7 +54,7 @@ impl Screen {
     /// Takes control of the terminal.
     pub fn enter() -> Result<Self> {
         let has_colours = anstream::AutoStream::choice(&stderr()) != anstream::ColorChoice::Never;
-        // The library reads NO_COLOR, but `--color always` takes precedence.
+        // `--color always` takes precedence over NO_COLOR, which the library reads.
         style::force_color_output(has_colours);
         PANIC_HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -85,7 +85,8 @@ impl Screen {
         drawn.ok_or_else(|| Failure::new("the terminal shows nothing"))
     }
 
-    /// Waits for input; `None` if the size of the terminal changed. Fails if a signal terminates the program.
+    /// Waits for input; `None` if the size of the terminal changed. Fails if the process received a signal that ends
+    /// it.
     pub fn wait(&mut self) -> Result<Option<Event>> {
         loop {
             if self.signal.load(Ordering::Relaxed) != 0 {
@@ -108,11 +109,11 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal to another program, and takes it back afterwards.
+    /// Restores the terminal for another program, and takes control again when that program ends.
     pub fn lend<T>(&mut self, run: impl FnOnce() -> T) -> Result<T> {
         give_back();
         let done = run();
-        // Ctrl-C in an editor is meant for the editor.
+        // Ctrl-C in an editor is meant for the editor, so the received SIGINT is cleared.
         let interrupt = usize::try_from(SIGINT).unwrap_or_default();
         let _ = self.signal.compare_exchange(interrupt, 0, Ordering::Relaxed, Ordering::Relaxed);
         take().map_err(failed)?;
@@ -126,19 +127,19 @@ impl Screen {
         self.lend(|| low_level::raise(SIGTSTP))?.map_err(failed)
     }
 
-    /// Restores the terminal; a received signal then has its default effect.
+    /// Restores the terminal. If a signal was received, the signal then has its default effect.
     pub fn leave(self) {
         let signal = self.signal.load(Ordering::Relaxed);
         drop(self);
         if let Ok(signal @ 1..) = i32::try_from(signal) {
-            // If this fails, the following failure reports the signal.
+            // If this fails, the failure below reports the signal.
             let _ = low_level::emulate_default_handler(signal);
         }
     }
 }
 
-/// Ends the process once its terminal is closed. A program started by the terminal receives a signal; for others,
-/// waiting for keys would never end, since the key reader ignores the end of input and polls again.
+/// Ends the process when its terminal is closed. A process that the terminal started receives a signal; another process
+/// would wait for keys forever, since the key reader ignores the end of input and polls again.
 fn watch() {
     std::thread::spawn(|| {
         while stderr().is_terminal() {
@@ -160,11 +161,11 @@ fn take() -> std::io::Result<()> {
     execute!(stderr(), EnterAlternateScreen, EnableBracketedPaste)
 }
 
-/// Restores the terminal once. Errors are ignored, since the terminal may be closed.
+/// Restores the terminal, unless it was restored already. Errors are ignored, since the terminal may be closed.
 fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
-        // Cleared, with the cursor in the last row as in other programs: some terminals move remaining text to the
-        // main screen after a change of size.
+        // The screen is cleared and the cursor moved to the last row, as other programs do: after a change of size,
+        // some terminals move remaining text to the main screen.
         let last = MoveTo(0, size().1.saturating_sub(1));
         let clear = Clear(ClearType::All);
         let _ = execute!(stderr(), clear, last, DisableBracketedPaste, LeaveAlternateScreen, Show);
@@ -173,16 +174,17 @@ fn give_back() {
     }
 }
 
-/// Opens a terminal with unknown cells, so that the first frame draws all of them.
+/// Opens a terminal whose cells count as unknown, so that the first frame draws all of them.
 fn terminal((width, height): (u16, u16)) -> Result<Terminal<CrosstermBackend<Stderr>>> {
     execute!(stderr(), Clear(ClearType::All)).map_err(failed)?;
-    // Fixed, since the size is that of the terminal on stderr, not of the one that started the session.
+    // The viewport is fixed, because the size must be that of the terminal on stderr, not of the terminal that started
+    // the session.
     let viewport = Viewport::Fixed(Rect { x: 0, y: 0, width, height });
     Terminal::with_options(CrosstermBackend::new(stderr()), TerminalOptions { viewport })
         .map_err(failed)
 }
 
-/// Returns the columns and rows.
+/// Returns the columns and rows of the terminal on stderr.
 fn size() -> (u16, u16) {
     match Term::stderr().size_checked() {
         Some((rows @ 1.., columns @ 1..)) => (columns, rows),

@@ -93,7 +93,7 @@ pub fn show(id: &str, stores: &Stores, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Prints a heading unless its section is empty.
+/// Prints the heading of a section, unless the section is empty.
 fn heading(name: &str, count: usize, out: &mut dyn Write) -> Result {
     if count > 0 {
         writeln!(out, "\n{}", paint(QUIET, format_args!("{name} ({count})")))?;

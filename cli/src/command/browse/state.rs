@@ -1,4 +1,5 @@
-//! The state of the browser: a key changes it and may return an effect. This module uses neither terminal nor disk.
+//! The state of the browser. A key changes the state and may return an effect. This module uses neither terminal nor
+//! disk.
 
 use memory_store::memory::Scope;
 use memory_store::{Kind, MemoryId};
@@ -38,39 +39,39 @@ impl Tab {
 /// Identifies a row within its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowKey {
-    /// A memory.
+    /// Id of a memory.
     Memory(MemoryId),
-    /// A session, by its id.
+    /// Id of a session.
     Session(String),
-    /// An injection, by its index in the receipts read.
+    /// Index of an injection in the receipts that were read.
     Injection(usize),
 }
 
 /// One line of a list.
 #[derive(Clone, Debug)]
 pub struct BrowseRow {
-    /// Its key.
+    /// Key that identifies the row.
     pub key: RowKey,
-    /// Text with the colours of a listing.
+    /// Text with the colours of a listing, as the list shows it.
     pub line: String,
-    /// Title, for questions.
+    /// Title of the memory, session or injection, for questions.
     pub title: String,
-    /// Lower-case text for searches.
+    /// Text of the row in lower case, for searches.
     pub words: String,
-    /// Properties of a memory for filters.
+    /// Properties that filters check; only memories have them.
     pub traits: Option<Traits>,
 }
 
-/// Rows of a tab, and the visible ones.
+/// The rows of a tab, and which of them are visible.
 #[derive(Debug, Default)]
 struct TabRows {
-    /// `None` until the tab is opened.
+    /// All rows; `None` until the tab is opened.
     all: Option<Vec<BrowseRow>>,
-    /// Indexes in `all` of the visible rows, in order.
+    /// Indexes in `all` of the visible rows, in the order of display.
     shown: Vec<usize>,
     /// Index in `shown` of the selected row.
     selected: usize,
-    /// Query.
+    /// The text that the user searches for.
     query: String,
 }
 
@@ -81,19 +82,19 @@ pub enum Task {
     Browse,
     /// Choose one memory for another command.
     Choose {
-        /// The command's action, such as `show`.
+        /// Action of the other command, such as `show`.
         verb: &'static str,
         /// Whether the action must be confirmed.
         asks: bool,
     },
-    /// Choose the memory that replaces this one.
+    /// Choose the memory that replaces another one.
     Replace {
         /// The replaced memory.
         older: MemoryId,
     },
 }
 
-/// A line of text input.
+/// The purpose of a line of text input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypedField {
     /// Query.
@@ -105,26 +106,26 @@ pub enum TypedField {
 /// A command on one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Accepts it into the repository if it is pending.
+    /// Accepts a pending memory into the repository.
     Accept,
-    /// Records that it is valid.
+    /// Records that the memory is valid.
     Keep,
-    /// Releases it if it is withheld.
+    /// Releases a withheld memory.
     Release,
-    /// Restores it if it is archived.
+    /// Restores an archived memory.
     Restore,
-    /// Opens a copy in the editor, which is checked before it is saved.
+    /// Opens a copy of the memory in the editor; the copy is checked before it is saved.
     Edit,
-    /// Opens its file in the editor.
+    /// Opens the memory's file in the editor.
     Open,
-    /// Archives it.
+    /// Archives the memory.
     Forget,
     /// Counts that it helped, or that it did not.
     Helped(bool),
 }
 
 impl Act {
-    /// Returns whether another program needs the terminal for it.
+    /// Returns whether the command runs another program that needs the terminal.
     pub const fn takes_terminal(self) -> bool {
         matches!(self, Self::Edit | Self::Open)
     }
@@ -133,11 +134,11 @@ impl Act {
 /// Work requested by a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Leave.
+    /// Leave the browser.
     Quit,
     /// Stop the process, as Ctrl-Z usually does.
     Suspend,
-    /// Leave with this memory.
+    /// Leave the browser with this memory as the result.
     Chosen(MemoryId),
     /// Read the rows of a tab.
     Load(Tab),
@@ -147,11 +148,11 @@ pub enum Effect {
     Act(Act, MemoryId),
     /// Undo the last command.
     Undo,
-    /// Replace one memory by another.
+    /// Replace a memory by another.
     Supersede {
         /// The replaced memory.
         older: MemoryId,
-        /// The memory that replaces it.
+        /// The memory that replaces the older one.
         newer: MemoryId,
     },
 }
@@ -170,9 +171,9 @@ impl Effect {
 /// Message about an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScreenNote {
-    /// Its text.
+    /// Text of the note.
     pub text: String,
-    /// Whether it reports a problem.
+    /// Whether the note reports a problem.
     pub is_problem: bool,
 }
 
@@ -255,13 +256,13 @@ impl BrowseState {
         self.shown().nth(self.current().selected)
     }
 
-    /// Counts the rows of a tab that pass the filters, ignoring the query; `None` before it was opened.
+    /// Counts the rows of a tab that pass the filters, whatever the query; `None` before the tab was opened.
     pub fn count(&self, tab: Tab) -> Option<usize> {
         let rows = self.rows[tab.at()].all.as_ref()?;
         Some(rows.iter().filter(|row| self.passes(row)).count())
     }
 
-    /// Returns whether a tab has any row, ignoring the filters.
+    /// Returns whether a tab has rows, regardless of the filters.
     pub fn has_rows(&self, tab: Tab) -> bool {
         self.rows[tab.at()].all.as_ref().is_some_and(|rows| !rows.is_empty())
     }
@@ -275,7 +276,7 @@ impl BrowseState {
         &self.current().query
     }
 
-    /// Stores the rows of a tab, and keeps the selection if its row still exists.
+    /// Stores the rows of a tab. The selected row stays selected if it still exists.
     pub fn loaded(&mut self, tab: Tab, rows: Vec<BrowseRow>) {
         let selected = self.selected_key().filter(|_| tab == self.tab);
         self.rows[tab.at()].all = Some(rows);
@@ -287,7 +288,7 @@ impl BrowseState {
         }
     }
 
-    /// Stores the results of a search, unless the query has changed since.
+    /// Stores the results of a search, unless the query has changed in the meantime.
     pub fn found(&mut self, text: &str, found: Vec<MemoryId>) {
         if self.rows[Tab::Memories.at()].query == text {
             self.found = Some(found);
@@ -300,7 +301,7 @@ impl BrowseState {
         self.selected().map(|row| row.key.clone())
     }
 
-    /// Selects the row with a key again, if it is still visible.
+    /// Selects the row with this key again, if it is still visible.
     pub fn select_again(&mut self, key: &RowKey) {
         let at = self.shown().position(|row| row.key == *key);
         if let Some(at) = at {
@@ -325,7 +326,7 @@ impl BrowseState {
     pub fn press(&mut self, mut key: KeyEvent) -> Option<Effect> {
         self.note = None;
         if key == KeyEvent::new(KeyCode::Char('j'), KeyModifiers::CONTROL) {
-            // A line feed, which Enter sent before raw mode was enabled.
+            // In raw mode Enter sends a carriage return. A line feed is an Enter typed before raw mode was enabled.
             key = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
         }
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -364,7 +365,7 @@ impl BrowseState {
         self.changed(field)
     }
 
-    /// Moves the selection or the preview; returns whether the key does that.
+    /// Moves the selection or scrolls the preview; returns whether the key has such an effect.
     fn moved(&mut self, key: KeyCode, is_control: bool) -> bool {
         let page = self.seen.list_rows.max(2) - 1;
         let half = self.seen.preview_rows / 2;
@@ -392,7 +393,7 @@ impl BrowseState {
         true
     }
 
-    /// Processes a key in text input.
+    /// Processes a key during text input.
     fn typed(&mut self, field: TypedField, key: KeyCode, is_control: bool) -> Option<Effect> {
         match key {
             KeyCode::Enter => return self.entered(),
@@ -405,7 +406,7 @@ impl BrowseState {
         self.changed(field)
     }
 
-    /// Completes text input; if a memory is being chosen, the selected one is the result.
+    /// Completes text input. If the user is choosing a memory, the selected memory is the result.
     fn entered(&mut self) -> Option<Effect> {
         let chosen = self.selected_memory();
         match self.task {
@@ -489,7 +490,7 @@ impl BrowseState {
         None
     }
 
-    /// Processes a key that concerns the selected memory.
+    /// Processes a key that runs a command on the selected memory.
     fn asked_of_memory(&mut self, key: char) -> Option<Effect> {
         let act = match key {
             'u' => return Some(Effect::Undo),
@@ -531,7 +532,7 @@ impl BrowseState {
         None
     }
 
-    /// Starts choosing the memory that replaces the selected one.
+    /// Starts the choice of a memory that replaces the selected one.
     fn start_replace(&mut self) -> Option<Effect> {
         let older = self.selected_memory()?;
         if self.selected()?.traits.as_ref()?.standing == StandingFilter::Aside {
@@ -545,7 +546,7 @@ impl BrowseState {
         self.changed(TypedField::Search)
     }
 
-    /// Opens a tab; its rows are read the first time.
+    /// Opens a tab; its rows are loaded when it is opened for the first time.
     fn open(&mut self, at: usize) -> Option<Effect> {
         self.tab = Tab::ALL[at % Tab::ALL.len()];
         self.scroll = 0;
@@ -587,7 +588,8 @@ impl BrowseState {
         }
     }
 
-    /// Updates the rows after a change of text; memories are searched in the store.
+    /// Updates the visible rows after the user changed the text of a field. A query for memories is searched in the
+    /// store.
     fn changed(&mut self, field: TypedField) -> Option<Effect> {
         let query = self.query().to_owned();
         let is_search = field == TypedField::Search && self.tab == Tab::Memories;
@@ -599,7 +601,7 @@ impl BrowseState {
         (is_search && !query.trim().is_empty()).then_some(Effect::Find(query))
     }
 
-    /// Determines the visible rows: search results first, then rows that contain the words.
+    /// Determines the visible rows: first the results of the search, then rows that contain the words of the query.
     fn filter(&mut self, tab: Tab) {
         let rows = &mut self.rows[tab.at()];
         let all = rows.all.as_deref().unwrap_or_default();
@@ -631,7 +633,7 @@ impl BrowseState {
     }
 }
 
-/// Returns the name of a scope as in memory files.
+/// Returns the name of a scope as written in memory files.
 pub const fn scope_name(scope: Scope) -> &'static str {
     match scope {
         Scope::Project => "project",

@@ -1,18 +1,19 @@
-//! Converts coloured texts of other commands into styles for a frame.
+//! Conversion of the coloured texts of other commands into styles for a frame.
 
 use anstyle::{AnsiColor, Color, Effects};
 use ratatui::style::{Color as CellColor, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// Determines whether a frame has colours.
+/// Style of a frame: with or without colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameStyle {
-    /// Whether texts have colours and weights; without them, only the selected row is highlighted.
+    /// Whether texts have colours and weights. If not, only the selected row is highlighted.
     pub has_colours: bool,
 }
 
 impl FrameStyle {
-    /// Converts one of our styles for cells. The background is never set, so that it suits light and dark terminals.
+    /// Converts a style of the command line into a style for cells. The background is never set, so that the style
+    /// suits light and dark terminals.
     pub fn style(self, style: anstyle::Style) -> Style {
         if !self.has_colours {
             return Style::new();
@@ -38,7 +39,8 @@ impl FrameStyle {
         self.line_after(painted, &mut Style::new())
     }
 
-    /// Returns the lines of a text with their colours; a colour continues after the end of a line.
+    /// Returns the lines of a text with their colours. A colour that is not reset at the end of a line also applies to
+    /// the next line.
     pub fn lines(self, painted: &str) -> impl Iterator<Item = Line<'static>> {
         let mut style = Style::new();
         painted.split('\n').map(move |line| self.line_after(line, &mut style))
@@ -63,7 +65,7 @@ impl FrameStyle {
     }
 }
 
-/// Applies a colour code to a style; codes outside our palette are ignored.
+/// Applies a colour code to a style. Codes that the command line does not use are ignored.
 fn changed(style: Style, code: &str) -> Style {
     match code {
         "" | "0" => Style::new(),

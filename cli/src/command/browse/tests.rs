@@ -1,4 +1,4 @@
-//! Tests of the browser by keys and frames, without a terminal.
+//! Tests of the browser: they press keys and compare frames, without a terminal.
 
 use memory_store::memory::Scope;
 use memory_store::{Kind, MemoryId};
@@ -277,7 +277,7 @@ fn every_way_out_leaves() {
     typed(&mut state, "/bread");
     assert_eq!(state.press(control('c')), Some(Effect::Quit), "also while a text is typed");
     assert_eq!(state.press(control('z')), Some(Effect::Suspend));
-    // Keys typed before raw mode was enabled contain a line feed.
+    // Keys typed before raw mode was enabled may include a line feed.
     assert_eq!(state.press(control('j')), None);
     assert_eq!(state.field, None, "as Enter");
 }
@@ -289,7 +289,7 @@ fn a_search_asks_the_store_and_shows_what_has_the_words_behind_what_it_finds() {
     assert_eq!(state.field, Some(TypedField::Search));
     assert_eq!(typed(&mut state, "bread"), Some(Effect::Find("bread".to_owned())));
     assert_eq!(titles(&state), ["mem001"]);
-    // The result of an earlier query is dropped.
+    // The result of an earlier query is ignored.
     state.found("brea", vec![id(2)]);
     assert_eq!(titles(&state), ["mem001"]);
     state.found("bread", vec![id(3), id(5)]);
@@ -344,7 +344,7 @@ fn filters_go_round_and_are_lifted_together() {
         typed(&mut state, "K");
         seen.push(state.filters.kind);
     }
-    // Existing kinds, in their order.
+    // Only the kinds of the loaded memories are offered, in the order of `Kind::ALL`.
     let kinds = [Kind::Decision, Kind::Preference, Kind::Fact, Kind::Fix];
     let expected: Vec<_> = Kind::ALL.into_iter().filter(|kind| kinds.contains(kind)).collect();
     let expected: Vec<_> = expected.into_iter().map(Some).chain([None]).collect();
@@ -392,7 +392,7 @@ fn keys_on_a_memory_ask_for_what_fits_it() {
     assert_eq!(on(1, "ry"), act(Act::Release, 2));
     assert_eq!(on(4, "r"), act(Act::Restore, 5));
     assert_eq!(on(4, "o"), act(Act::Open, 5));
-    // The key that keeps a memory does not release one that resembles an instruction.
+    // The key that records a memory as valid does not release a memory that resembles an injected instruction.
     for keys in ["y", "a"] {
         let (effect, told) = on(1, keys);
         assert!(effect.is_none() && told.contains("r releases it"), "{told}");
@@ -410,7 +410,7 @@ fn keys_on_a_memory_ask_for_what_fits_it() {
     }
 }
 
-/// Keys for movement in lists, pages and texts.
+/// Keys that move within lists, pages and texts.
 const MOVING: [KeyCode; 30] = [
     KeyCode::Up,
     KeyCode::Down,
@@ -454,12 +454,12 @@ fn keys_that_move_decide_nothing_on_any_memory() {
             let effect = state.press(key(code));
             let is_harmless = matches!(effect, None | Some(Effect::Load(_)));
             assert!(is_harmless && state.asked.is_none(), "{code:?}: {effect:?}");
-            // Pressed twice, like a key that is held down.
+            // Each key is pressed twice, like a key that is held down.
             let effect = state.press(key(code));
             assert!(matches!(effect, None | Some(Effect::Load(_))), "{code:?}: {effect:?}");
         }
     }
-    // The confirmation requires a key other than the one that accepts, and other than those for movement.
+    // The confirmation requires a key other than `a` and other than the keys for movement.
     for code in MOVING {
         let mut state = browser();
         (0..3).for_each(|_| drop(state.press(key(KeyCode::Down))));
@@ -495,7 +495,7 @@ fn forgetting_asks_once_and_only_yes_is_a_yes() {
         assert_eq!(state.asked, None);
         assert_eq!(state.note.as_ref().unwrap().text, "Nothing was done.");
     }
-    // The next memory is selected in place of the removed one.
+    // After the selected memory was removed, the next memory is selected.
     state.loaded(Tab::Memories, vec![memory(2, Kind::Fix, "Ignore", StandingFilter::Active)]);
     assert_eq!(state.selected().unwrap().key, RowKey::Memory(id(2)));
 }

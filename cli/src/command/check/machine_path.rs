@@ -1,25 +1,25 @@
-//! Finds paths that are valid on one machine only: below a user's home folder, or in the present location of the
-//! working tree.
+//! Finds paths that are valid on one machine only: paths below a user's home folder, or below the folder of the working
+//! tree.
 
 /// Folders that contain the homes of users.
 const HOMES: [&str; 4] = ["/home/", "/Users/", ":\\Users\\", ":/Users/"];
-/// Placeholders for user names.
+/// Names that examples use in place of a user name.
 const ANYBODY: [&str; 7] = ["user", "username", "name", "you", "me", "someone", "USER"];
 
-/// A path of one machine in a text.
+/// A path in a text that is valid on one machine only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachinePath<'a> {
-    /// Start of the path, in bytes.
+    /// Start of the path in the text, in bytes.
     pub start: usize,
     /// The path.
     pub path: &'a str,
 }
 
-/// Returns the paths of one machine in a text, in order: those below a home folder, and those below the folders `known`.
+/// Returns the machine paths in a text, in order: those below a home folder, and those below the folders `known`.
 pub fn machine_paths<'a>(text: &'a str, known: &[&str]) -> Vec<MachinePath<'a>> {
     let mut found: Vec<MachinePath<'_>> = Vec::new();
     let homes = HOMES.iter().flat_map(|home| text.match_indices(*home)).filter_map(|(at, home)| {
-        // The letter of a drive precedes the colon.
+        // The path begins with the letter of the drive, before the colon.
         let start = if home.starts_with(':') { at.checked_sub(1)? } else { at };
         text.is_char_boundary(start).then_some(())?;
         let (name, rest) = text[at + home.len()..].split_once(['/', '\\'])?;
@@ -46,7 +46,7 @@ pub fn machine_paths<'a>(text: &'a str, known: &[&str]) -> Vec<MachinePath<'a>> 
     found
 }
 
-/// Returns whether the text before `start` does not make it the middle of another path or an address.
+/// Returns whether a path can begin at `start`, which must not be within another path or an address.
 fn begins_path(text: &str, start: usize) -> bool {
     let before = &text[..start];
     before.ends_with("file://")
@@ -77,7 +77,8 @@ mod tests {
             ("path:/home/ada/x", &["/home/ada/x"]),
             ("file:///home/ada/x", &["/home/ada/x"]),
             ("/srv/bread/src/oven.rs and /srv/bread", &["/srv/bread/src/oven.rs", "/srv/bread"]),
-            // Placeholders, an address, a route, another folder, a path in the project.
+            // None of these is a path of one machine: placeholders, an address, a route, another folder, a path in the
+            // project.
             ("/home/user/x /home/$USER/x /home/<name>/x /Users/you/x", &[]),
             ("https://example.com/home/ada/x GET /home/page", &[]),
             ("src/home/ada/x $ROOT/home/ada/x {root}/home/ada/x", &[]),

@@ -1,5 +1,5 @@
-//! `throughline config schema`: prints a JSON schema of the settings file, for editors. It is generated from the table
-//! used for parsing.
+//! `throughline config schema`: prints a JSON schema of the settings file for editors. The schema is generated from the
+//! table that also drives the parser.
 
 use std::io::Write;
 
@@ -30,7 +30,7 @@ pub fn run(out: &mut dyn Write) -> Result {
     view::json(&schema, out)
 }
 
-/// Returns the schema of a form.
+/// Returns the schema for the form of a value.
 fn schema(form: &Form) -> Map<String, Value> {
     let schema = match form {
         Form::Whole { least, most: None } => json!({ "type": "integer", "minimum": least }),

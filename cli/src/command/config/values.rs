@@ -1,4 +1,4 @@
-//! `throughline config get`, `set`, `unset` and `edit`: single settings in the user's file.
+//! `throughline config get`, `set`, `unset` and `edit`: read and change single settings of the user's file.
 
 use std::fs;
 use std::io::Write;
@@ -19,8 +19,8 @@ use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
-/// Prints the value in effect: strings as they are, other values as JSON. For an unset setting the exit code is that
-/// of a search without results.
+/// Prints the value in effect: strings without quotes, other values as JSON. If the setting has no value, the exit code
+/// is the one of a search without results.
 pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &world.cwd);
     settings::warn(&settings_file::load(&world.dirs, tree.as_ref()).1, world);
@@ -38,7 +38,7 @@ pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result 
     Ok(())
 }
 
-/// Finds a setting by its name, or a value within one, as in `redact.paths`.
+/// Finds a setting by its name, or a member of a setting, as in `redact.paths`.
 fn find(key: &str, all: &[Explained]) -> Result<Value> {
     let mut names = key.split('.');
     let first = names.next().unwrap_or_default();
@@ -55,11 +55,11 @@ fn find(key: &str, all: &[Explained]) -> Result<Value> {
     Ok(value.clone())
 }
 
-/// A setting after a change.
+/// A setting after a change, as printed by `--json`.
 #[derive(Serialize)]
 struct ChangedSetting<'a> {
     key: &'a str,
-    /// The value in effect; `null` if it is not set.
+    /// The value in effect; `null` if the setting has none.
     value: Value,
     /// The user's file.
     file: &'a Path,
@@ -76,7 +76,7 @@ impl<'a> ChangedSetting<'a> {
     }
 }
 
-/// Sets a value, if it is valid.
+/// Sets a setting to a value, if the value is valid.
 pub fn set(
     key: &str,
     text: &str,
@@ -84,7 +84,7 @@ pub fn set(
     world: &World,
     out: &mut dyn Write,
 ) -> Result {
-    // A value that is not TOML is a string without quotes.
+    // Text that is not valid TOML is used as a string, so quotes are not required.
     let value = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
     change(key, world, dry_run, |place, name| {
         place.insert(name, Item::Value(value));
@@ -132,8 +132,8 @@ pub fn unset(
     Ok(())
 }
 
-/// Changes a key in a copy first, so that invalid settings are not written. Returns the result of `change`: whether it
-/// changed anything.
+/// Changes a key in a copy of the file first, so that invalid settings are never written. Returns the result of
+/// `change`: whether the key changed.
 fn change(
     key: &str,
     world: &World,
@@ -170,7 +170,7 @@ fn change(
     Ok(true)
 }
 
-/// Returns the problems of a user's settings file with this text.
+/// Returns the problems of a user's settings file with this text, as reported when it is read.
 fn problems(text: &str, world: &World) -> Result<Vec<String>> {
     let folder = crate::world::temporary_folder()?;
     let dirs = UserDirs { config: folder.path().to_owned(), ..world.dirs.clone() };
@@ -180,12 +180,12 @@ fn problems(text: &str, world: &World) -> Result<Vec<String>> {
     Ok(warnings
         .into_iter()
         .map(|Warning { key, message, .. }| {
-            // The rest describes the consequences once it is in the file.
+            // The rest of the message is removed: it describes the effect of a problem that is already in the file.
             let ends = ["; it is ignored", "; until it is mended", "; the file is ignored"];
             let ends = ends.map(|end| message.find(end));
             let end = ends.into_iter().flatten().min().unwrap_or(message.len());
             let message = &message[..end];
-            // Without a key it is about the whole file, and names the line.
+            // A problem without a key concerns the whole file; its message contains the line.
             if key.is_empty() { message.to_owned() } else { format!("{key}: {message}") }
         })
         .collect())

@@ -30,7 +30,7 @@ pub(super) fn print(graph: &Graph, nodes: &BTreeSet<NodeIndex>, out: &mut dyn Wr
     Ok(writeln!(out, "}}")?)
 }
 
-/// Returns a text as a quoted string of the language.
+/// Returns a text as a quoted string in the language of Graphviz.
 fn quoted(text: &str) -> String {
     let text = plain(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ");
     format!("\"{text}\"")

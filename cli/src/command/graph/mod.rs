@@ -1,4 +1,5 @@
-//! `throughline graph`: what memories state about a name, how things are connected, and which names are one thing.
+//! `throughline graph`: shows the statements of memories about a name, the connections between names, and the names of
+//! one entity.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -60,7 +61,7 @@ pub struct GraphArgs {
 }
 
 impl GraphArgs {
-    /// Returns whether it decides about names, which is the person's.
+    /// Returns whether the command decides about names, which only the person may do.
     pub fn decides(&self, _: &World) -> bool {
         self.names.decides()
     }
@@ -175,7 +176,7 @@ impl GraphArgs {
             return view::json(&view, out);
         }
         heading(graph.at(start), out)?;
-        // Other spellings are no news to a person.
+        // Other spellings of a name are omitted.
         for AliasView { name, joined_by } in
             aliases.iter().filter(|alias| alias.joined_by != JoinedBy::Form)
         {
@@ -186,7 +187,7 @@ impl GraphArgs {
                 paint(QUIET, format_args!("({})", joined_by.words()))
             )?;
         }
-        // Of a fact in several memories, the earliest.
+        // If several memories contain the same fact, only the earliest is shown.
         facts.dedup_by(|later, fact| later.property() == fact.property());
         for fact in &facts {
             let origin = format!("since {}, {}", fact.from.date(), fact.memory.short());

@@ -116,7 +116,8 @@ impl NameOptions {
             let found = entities.find(typed).map(|id| entities.all()[id].name.clone());
             found.unwrap_or_else(|| typed.to_owned())
         };
-        // Of a merged name, all spellings follow.
+        // A merge uses the main names of both entities, so that all spellings are merged. A rename does the same for
+        // the old name.
         let (name, other) = match decision {
             NameDecision::Merge => (name_of(name), name_of(other)),
             NameDecision::Rename => (name_of(name), other.to_owned()),

@@ -29,13 +29,13 @@ struct KnowledgeNumbers {
     edges: usize,
     /// Entities of all times by type.
     entities: BTreeMap<&'static str, usize>,
-    /// Other spellings and names of entities.
+    /// Number of other spellings and names of entities.
     aliases: usize,
     facts: FactNumbers,
-    /// Memories in force by age: `fresh` within a half-life of their kind, `aging` within two, `stale` older, or with
-    /// evidence that they are out of date.
+    /// Memories in force by age: `fresh` within one half-life of their kind, `aging` within two, otherwise `stale`. A
+    /// memory with evidence that it is out of date is `stale` too.
     staleness: BTreeMap<&'static str, usize>,
-    /// Memories that name nothing and no file.
+    /// Memories that name neither an entity nor a file.
     unconnected: usize,
     /// Memories in force without a topic.
     without_topic: usize,
@@ -46,10 +46,10 @@ struct KnowledgeNumbers {
 struct FactNumbers {
     in_force: usize,
     ended: usize,
-    /// Ended by a newer fact of another memory.
+    /// Facts that a newer fact of another memory ended.
     closed: usize,
     repeated: usize,
-    /// Pairs that `review` asks about.
+    /// Undecided pairs, which `review` shows.
     undecided: usize,
 }
 

@@ -3,7 +3,7 @@
 use jiff::{Span, SpanRelativeTo};
 
 const SECOND_MS: i64 = 1_000;
-/// The longest duration that makes sense here.
+/// Maximum duration, about ten years; a longer one is treated as a mistake.
 const DURATION_DAYS_MAX: i64 = 3_650;
 const DURATION_MS_MAX: i64 = DURATION_DAYS_MAX * 24 * 3_600 * SECOND_MS;
 

@@ -7,7 +7,7 @@ use super::markup::Html;
 use super::timings::Timing;
 use crate::inspect::stats::Outcomes;
 
-/// Width of charts that fill the page.
+/// Width of a chart that fills the page.
 const PAGE: f64 = 1_000.0;
 /// Height of the bars of one row.
 const ROW: f64 = 64.0;
@@ -17,12 +17,12 @@ const ROW_STEP: f64 = 104.0;
 const TALL: f64 = 170.0;
 /// Maximum characters of a node's label in the drawing; its details contain the whole name.
 const NAME_CHARS_MAX: usize = 30;
-/// Width of a date.
+/// Space for a date below a chart.
 const TICK: f64 = 78.0;
-/// Minimum width of a bar with a value above zero, in percent.
+/// Minimum width of a bar whose value is above zero, in percent.
 const THIN: f64 = 0.6;
 
-/// Returns a bar with a part for each count, whose width is its share of `most`.
+/// Returns a bar that is divided by age. The width of each part is its count's share of `most`.
 pub fn ages(counts: &[usize; AGES.len()], most: usize) -> Html {
     let mut html = Html::default();
     html.tag("<svg class=\"bar\" aria-hidden=\"true\" focusable=\"false\">");
@@ -37,7 +37,7 @@ pub fn ages(counts: &[usize; AGES.len()], most: usize) -> Html {
     html
 }
 
-/// Returns a bar whose width is its share of `most`.
+/// Returns a bar whose width is the share of `count` in `most`.
 pub fn bar(count: usize, most: usize) -> Html {
     let mut html = Html::default();
     html.tag("<svg class=\"bar\" aria-hidden=\"true\" focusable=\"false\"><rect class=\"age-1\" width=\"")
@@ -46,7 +46,7 @@ pub fn bar(count: usize, most: usize) -> Html {
     html
 }
 
-/// Returns the percentage of `most`.
+/// Returns the share of `count` in `most` as a percentage, at least [`THIN`] unless the count is zero.
 fn share(count: usize, most: usize) -> f64 {
     if count == 0 { 0.0 } else { (count as f64 * 100.0 / most.max(1) as f64).max(THIN) }
 }
@@ -116,7 +116,7 @@ pub fn weeks(weeks: &[Week]) -> Html {
         html.tag("\" y2=\"").text(top + ROW).tag("\"/>\n");
     }
     let bottom = ROW_STEP * rows.len() as f64 + 10.0;
-    // As many dates as fit, including the last one, each aligned to the end of its bar.
+    // Only as many dates are shown as have room. The last one is included, and each is aligned to the end of its bar.
     let every = weeks.len().div_ceil(9).max(1);
     for (at, week) in weeks.iter().enumerate().rev().step_by(every) {
         let right = at as f64 * step + (step - 3.0).min(60.0);
@@ -175,7 +175,7 @@ pub fn timings(timings: &[Timing]) -> Html {
     html
 }
 
-/// Draws links and nodes of a graph. A script adds keyboard navigation.
+/// Draws links and nodes of a graph. The script of the report adds keyboard navigation.
 pub fn network(network: &Network) -> Html {
     let mut html = Html::default();
     html.tag("<g aria-hidden=\"true\">");

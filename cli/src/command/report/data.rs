@@ -36,7 +36,7 @@ const GIVEN_MAX: usize = 50;
 /// Maximum files listed by number of memories.
 const FILES_MAX: usize = 50;
 
-/// Ages of memories in days, the last one open.
+/// Upper bounds of the ages of memories in days, with their labels; the last age is unlimited.
 pub const AGES: [(i64, &str); 5] =
     [(7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"), (i64::MAX, "older")];
 
@@ -49,9 +49,9 @@ pub struct Overall {
     pub version: &'static str,
     /// The working tree.
     pub root: String,
-    /// Storage of memories: `committed` or `private`.
+    /// Storage mode of memories: `committed` or `private`.
     pub mode: &'static str,
-    /// Numbers of `throughline status --stats`.
+    /// The numbers that `throughline status --stats` prints.
     pub numbers: Numbers,
     /// Number of archived sessions.
     pub sessions: usize,
@@ -67,13 +67,13 @@ pub struct Overall {
     pub weeks: Vec<Week>,
     /// Memories and turns with the most injections.
     pub given: Vec<GivenMost>,
-    /// Number of memories and turns with an injection.
+    /// Number of memories and turns that were injected at least once.
     pub given_count: usize,
-    /// Pairs of which most likely only one memory is valid.
+    /// Undecided pairs of memories that contradict each other.
     pub contradictions: Vec<Sides>,
     /// Files named by the most memories.
     pub files: Vec<KnownFile>,
-    /// Number of files with memories or sessions.
+    /// Number of files that memories or sessions concern.
     pub file_count: usize,
     /// Durations of hooks.
     pub timings: Vec<Timing>,
@@ -95,7 +95,7 @@ pub struct KindAges {
 /// Events in a week of the user's zone.
 #[derive(Clone, Default, Serialize)]
 pub struct Week {
-    /// Date of its Monday.
+    /// Date of the week's Monday.
     pub week: String,
     /// Number of sessions that ended.
     pub sessions: usize,
@@ -105,38 +105,38 @@ pub struct Week {
     pub injections: usize,
 }
 
-/// An injected memory or turn, with later actions of sessions.
+/// An injected memory or turn, with the later actions of the sessions.
 #[derive(Serialize)]
 pub struct GivenMost {
-    /// Its id.
+    /// Id of the memory or turn.
     pub id: MemoryId,
-    /// Its name.
+    /// Title of the memory or turn.
     pub title: String,
     /// Number of injections.
     pub times: usize,
     /// Time of the last injection.
     pub last: Timestamp,
-    /// Later actions of archived sessions.
+    /// Numbers of injections by the later actions of their sessions.
     pub outcome: Outcomes,
 }
 
 /// Two memories that contradict each other.
 #[derive(Serialize)]
 pub struct Sides {
-    /// The newer one.
+    /// The newer memory.
     pub newer: MemoryId,
-    /// The older one.
+    /// The older memory.
     pub older: MemoryId,
 }
 
 /// A file with memories or sessions.
 #[derive(Serialize)]
 pub struct KnownFile {
-    /// Its path or glob, as in memories.
+    /// Path or glob, as written in memories.
     pub path: String,
-    /// Number of memories that name it.
+    /// Number of memories that name the file.
     pub memories: usize,
-    /// Number of sessions that read or edited it.
+    /// Number of sessions that read or edited the file.
     pub sessions: usize,
     /// Number of edits.
     pub edits: usize,
@@ -144,51 +144,51 @@ pub struct KnownFile {
     pub reads: usize,
 }
 
-/// A memory in a report. Its texts are safe to display, without control characters and direction marks.
+/// A memory in a report. Its texts contain no control characters or direction marks, and so are safe to display.
 #[derive(Serialize)]
 pub struct ReportEntry {
-    /// Its id.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Its short id.
+    /// Short form of the id.
     pub short: String,
-    /// Its kind.
+    /// Kind of the memory.
     pub kind: Kind,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// Its text, possibly truncated.
+    /// Text of the memory, possibly truncated.
     pub body: String,
     /// Whether the text is truncated.
     pub cut: bool,
-    /// Time of its creation.
+    /// Time at which the memory was created.
     pub created: Timestamp,
     /// Confidence, 0 to 1.
     pub confidence: f32,
-    /// Files that it concerns.
+    /// Files that the memory concerns.
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
-    /// A quote of the evidence.
+    /// A quote from the evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
-    /// The session in which it was learned.
+    /// The session in which the memory was learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Its file.
+    /// File of the memory.
     pub file: String,
-    /// Words about its state, such as `pinned` or `stale`.
+    /// Words about the memory's state, such as `pinned` or `stale`.
     pub marks: Vec<&'static str>,
-    /// Reason why it may be stale.
+    /// Reason why the memory may be stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
-    /// Memories in contradiction to it.
+    /// Memories that contradict this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradicts: Vec<MemoryId>,
-    /// The memory that superseded it.
+    /// The memory that superseded this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<MemoryId>,
     /// Number of injections.
     pub given: usize,
-    /// Number of injections after which the session used its files or command.
+    /// Number of injections after which the session used the memory's files or command.
     pub followed: usize,
 }
 
@@ -270,7 +270,7 @@ impl Overall {
     }
 }
 
-/// Ids of memories in marked states.
+/// Ids of the memories in certain states.
 struct Marked {
     held: BTreeSet<std::path::PathBuf>,
     held_ids: BTreeSet<MemoryId>,
@@ -293,7 +293,7 @@ impl Marked {
     }
 }
 
-/// Number of injections of each memory, and time of the last one.
+/// For each memory, the number of injections and the time of the last one.
 struct GivenCounts(BTreeMap<MemoryId, (usize, Timestamp)>);
 
 impl GivenCounts {
@@ -383,7 +383,7 @@ fn entries(
     sources.memories.iter().map(entry).collect()
 }
 
-/// Returns the beginning of a text without unsafe characters, and whether it was truncated.
+/// Returns the beginning of a text without unsafe characters, and whether the text was truncated.
 fn shortened(text: &str, chars_max: usize) -> (String, bool) {
     let text = text.trim();
     let end = text.char_indices().nth(chars_max).map(|(end, _)| end);
@@ -451,7 +451,7 @@ pub fn stands(memory: &Memory) -> bool {
     memory.superseded_by.is_none()
 }
 
-/// Returns the files named by the most memories, and the number of all files.
+/// Returns the files that the most memories name, and the number of all files.
 fn known_files(sources: &ReportSources) -> (Vec<KnownFile>, usize) {
     let mut by_path: BTreeMap<&str, BTreeSet<MemoryId>> = BTreeMap::new();
     let standing = sources.memories.iter().map(|stored| &stored.memory);

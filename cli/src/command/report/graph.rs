@@ -17,7 +17,7 @@ const MEMORIES_MAX: usize = 60;
 const FILES_MAX: usize = 30;
 const SESSIONS_MAX: usize = 30;
 
-/// Sort of a node.
+/// Type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sort {
@@ -33,7 +33,7 @@ impl Sort {
     /// All sorts.
     pub const ALL: [Self; 3] = [Self::Memory, Self::File, Self::Session];
 
-    /// Its name.
+    /// Returns the name of the sort.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -54,14 +54,14 @@ impl Sort {
 /// A node of the graph.
 #[derive(Debug, Serialize)]
 pub struct NetworkNode {
-    /// Its sort.
+    /// Sort of the node.
     pub sort: Sort,
-    /// Its name.
+    /// Name of the node.
     pub label: String,
-    /// The id, for memories.
+    /// Id of the memory, for a node of this type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryId>,
-    /// Number of all its links, including those not shown.
+    /// Number of all links of the node, including those not shown.
     pub links: usize,
     /// Position in the drawing.
     #[serde(flatten)]
@@ -75,7 +75,7 @@ pub struct Edge {
     pub from: usize,
     /// Second node.
     pub to: usize,
-    /// Relations between them.
+    /// Names of the relations between the two nodes.
     pub what: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ pub struct KeptNodes {
 pub struct Network {
     /// Nodes, best connected first.
     pub nodes: Vec<NetworkNode>,
-    /// Links between them.
+    /// Links between the nodes.
     pub edges: Vec<Edge>,
     /// Numbers of omitted nodes.
     pub cut: Vec<KeptNodes>,
@@ -119,7 +119,7 @@ impl NodeKey<'_> {
     }
 }
 
-/// The whole graph: the neighbours of each node, and the relations between them.
+/// The complete graph: the neighbours of each node, and the relations between them.
 #[derive(Default)]
 struct Whole<'a> {
     links: BTreeMap<(NodeKey<'a>, NodeKey<'a>), BTreeSet<String>>,
@@ -173,7 +173,7 @@ impl<'a> Whole<'a> {
                 );
             }
         }
-        // Injections are omitted: a memory that is injected often would be linked to everything.
+        // Injections are not included: a frequently injected memory would be linked to every session.
         whole
     }
 
@@ -181,8 +181,8 @@ impl<'a> Whole<'a> {
         self.near.get(key).map_or(0, BTreeSet::len)
     }
 
-    /// Returns the best connected nodes of each sort: files and sessions by all their links, memories first by their
-    /// links to the kept files and sessions.
+    /// Returns the best connected nodes of each type. Files and sessions are ordered by all their links, memories first
+    /// by their links to the kept files and sessions.
     fn best(&self) -> Vec<NodeKey<'a>> {
         let mut kept: BTreeSet<NodeKey<'a>> = BTreeSet::new();
         for sort in [Sort::File, Sort::Session, Sort::Memory] {
@@ -201,7 +201,7 @@ impl<'a> Whole<'a> {
             of_sort.truncate(sort.nodes_max());
             kept.extend(of_sort);
         }
-        // A node without links to kept nodes is useless.
+        // Nodes without links to kept nodes are omitted.
         let mut best: Vec<NodeKey<'a>> =
             kept.iter().filter(|key| !self.near[key].is_disjoint(&kept)).copied().collect();
         best.sort_by_key(|key| (Reverse(self.degree(key)), *key));
@@ -210,7 +210,7 @@ impl<'a> Whole<'a> {
 }
 
 impl Network {
-    /// Builds the whole graph, keeps the best connected nodes and places them.
+    /// Builds the complete graph, keeps the best connected nodes and places them.
     pub fn of(sources: &ReportSources) -> Self {
         let whole = Whole::of(sources);
         let best = whole.best();
@@ -320,7 +320,7 @@ mod tests {
                 "src/a.rs - s: edited",
             ]
         );
-        // A memory without links is not included.
+        // The memory without links is omitted.
         assert_eq!(graph.nodes.len(), 5);
         assert_eq!(label(0), "memory 1", "the best connected is first");
     }

@@ -1,5 +1,5 @@
-//! Layout of the graph: linked nodes are near each other and others apart, with links as springs and repelling nodes
-//! (Fruchterman and Reingold 1991). The layout of a graph is deterministic.
+//! Layout of the graph by simulated forces (Fruchterman and Reingold 1991): links act as springs, and nodes repel each
+//! other. Linked nodes are therefore near each other. The layout is deterministic.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 pub const WIDTH: f64 = 1_000.0;
 /// See [`WIDTH`].
 pub const HEIGHT: f64 = 680.0;
-/// Margin for labels of nodes.
+/// Margin of the drawing, for the labels of nodes.
 const MARGIN: f64 = 46.0;
-/// Number of steps of decreasing size.
+/// Number of steps of the simulation; the size of the steps decreases.
 const STEPS: usize = 400;
 /// Angle between successive nodes of the initial spiral, which fills the plane evenly.
 const GOLDEN_ANGLE: f64 = 2.399_963;
-/// Attraction to the centre, which keeps unlinked parts near.
+/// Strength of the attraction to the centre, which keeps unlinked parts near.
 const GRAVITY: f64 = 0.06;
 /// Minimum distance between two nodes.
 const APART: f64 = 26.0;
@@ -27,10 +27,10 @@ pub struct Point {
     pub y: f64,
 }
 
-/// Places `count` nodes with links between them.
+/// Returns positions for `count` nodes, given the links between them.
 pub fn place(count: usize, links: &[(usize, usize)]) -> Vec<Point> {
     let mut points: Vec<Point> = (0..count).map(|at| spiral(at, count)).collect();
-    // Links of a node with many of them attract less; otherwise it would gather all nodes.
+    // The links of a well connected node attract less; otherwise this node would gather all others around it.
     let mut degrees = vec![0_usize; count];
     for (one, other) in links {
         degrees[*one] += 1;
@@ -94,7 +94,7 @@ fn forces(points: &[Point], links: &[(usize, usize)], weights: &[f64], ideal: f6
     forces
 }
 
-/// Scales positions to the size of the drawing.
+/// Scales the positions to the size of the drawing.
 fn fit(points: &mut [Point]) {
     type Coordinate = fn(&mut Point) -> &mut f64;
     let both: [(Coordinate, f64); 2] =
@@ -111,7 +111,7 @@ fn fit(points: &mut [Point]) {
     }
 }
 
-/// Separates overlapping nodes.
+/// Moves overlapping nodes apart.
 fn part(points: &mut [Point]) {
     for one in 0..points.len() {
         for other in 0..one {
@@ -133,9 +133,9 @@ fn part(points: &mut [Point]) {
 /// Position of a node's label, and whether there is room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Naming {
-    /// Whether the label is to the left.
+    /// Whether the label is to the left of the node.
     pub is_left: bool,
-    /// Whether nothing overlaps it.
+    /// Whether the label overlaps nothing.
     pub has_room: bool,
 }
 
@@ -146,9 +146,10 @@ const CHAR_WIDTH: f64 = 6.6;
 const NAME_GAP: f64 = 11.0;
 const NODE_HALF: f64 = 9.0;
 
-/// Places the labels of nodes, given their lengths in characters; earlier nodes take precedence.
+/// Places the labels of nodes. `chars` are the lengths of the labels in characters. If two labels overlap, the earlier
+/// node takes precedence.
 pub fn name(points: &[Point], chars: &[usize]) -> Vec<Naming> {
-    // Left, right and vertical centre of each occupied area.
+    // Left edge, right edge and vertical centre of each occupied area.
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     let namings = points.iter().zip(chars).enumerate().map(|(own, (point, chars))| {
         let width = *chars as f64 * CHAR_WIDTH;
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn linked_nodes_lie_nearer_than_others_and_all_within_the_drawing() {
-        // Two clusters of ten, each fully linked.
+        // Two groups of ten nodes, each group fully linked.
         let links: Vec<(usize, usize)> = (0..20)
             .flat_map(|one| (0..one).map(move |other| (one, other)))
             .filter(|(one, other)| one / 10 == other / 10)
@@ -210,7 +211,7 @@ mod tests {
     fn a_name_stands_where_nothing_is_in_its_way() {
         let at = |x: f64, y: f64| Point { x, y };
         let naming = |is_left, has_room| Naming { is_left, has_room };
-        // The second overlaps the first to the right, and has no room on either side.
+        // The label of the second node has no room on either side.
         let points = [at(500.0, 300.0), at(540.0, 300.0), at(980.0, 300.0), at(700.0, 320.0)];
         assert_eq!(
             name(&points, &[10, 100, 5, 10]),

@@ -1,4 +1,4 @@
-//! HTML builder that escapes all text: only constants of the program are markup.
+//! An HTML builder that escapes all text. Only constants of the program are written as markup.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -13,7 +13,7 @@ impl Html {
         self
     }
 
-    /// Appends text, or the value of an attribute in double quotes.
+    /// Appends escaped text, also as the value of an attribute in double quotes.
     pub fn text(&mut self, text: impl Display) -> &mut Self {
         // Writing to a string does not fail.
         let _ = write!(Escaping(&mut self.0), "{text}");
@@ -26,7 +26,7 @@ impl Html {
         self
     }
 
-    /// Appends JSON data of a script, without characters that could end the element or begin a comment.
+    /// Appends JSON data for a script. Characters that could end the script element or begin a comment are escaped.
     pub fn data(&mut self, json: &str) -> &mut Self {
         for part in json.split_inclusive(['<', '>', '&', '\u{2028}', '\u{2029}']) {
             let mut chars = part.chars();

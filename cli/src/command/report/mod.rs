@@ -1,4 +1,4 @@
-//! `throughline report`: writes one HTML file about a project, which needs neither network nor other files.
+//! `throughline report`: writes one HTML file about a project, which requires neither the network nor other files.
 
 mod charts;
 mod data;
@@ -27,12 +27,12 @@ use crate::view;
 use crate::world::World;
 use data::Overall;
 
-/// Programs that open a file; the first one available is used.
+/// Programs that open a file; the first available program is used.
 const OPENERS: [&str; 2] = ["xdg-open", "open"];
 
-/// Longest wait for a failure of such a program.
+/// Longest wait for a failure of the program that opens the file.
 const OPEN_MAX: Duration = Duration::from_secs(3);
-/// Interval of checks whether it has ended.
+/// Interval of the checks whether that program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Write an HTML report about the project
@@ -78,7 +78,7 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.open { show(&file, world) } else { Ok(()) }
 }
 
-/// Checks the given output file: it may be missing or an earlier report, but other files are not overwritten.
+/// Checks the output file: it must not exist, or must be an earlier report. Other files are never overwritten.
 fn named_file(file: &Path) -> Result<PathBuf> {
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         return Err(Failure::new(format!("{} is no folder", folder.display()))
@@ -123,6 +123,6 @@ fn show(file: &Path, world: &World) -> Result {
             None => std::thread::sleep(LOOK_EVERY),
         }
     }
-    // The program has become the browser, which belongs to the user.
+    // The program did not end in time, so it is probably the browser itself and is left running.
     Ok(())
 }

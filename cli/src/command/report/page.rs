@@ -1,4 +1,4 @@
-//! The HTML file: its head with the content security policy, and the data of its script.
+//! The HTML file of a report: its head with the content security policy, and the data of its script.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,15 +11,16 @@ use super::markup::Html;
 use super::sections;
 use crate::failure::{Failure, Result};
 
-/// The beginning of every report, by which reports are recognised.
+/// The beginning of every report, by which an existing report is recognised.
 pub use memory_store::redact::texts::PAGE_START as START;
 
 /// The style sheet.
 const STYLE: &str = include_str!("report.css");
-/// The script for search, pages of the list, and navigation in the graph.
+/// The script: search, pages of the list, and navigation in the graph.
 const SCRIPT: &str = include_str!("report.js");
 
-/// Renders the page. One style and one script are allowed by their hashes; nothing is loaded or sent.
+/// Renders the page. The content security policy allows one style and one script by their hashes; the page loads and
+/// sends nothing.
 pub fn render(overall: &Overall) -> Result<String> {
     let mut html = Html::default();
     html.tag(START).tag("<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -42,7 +43,7 @@ pub fn render(overall: &Overall) -> Result<String> {
     Ok(html.into_string())
 }
 
-/// Writes the data of the script, one memory per line, so that editors can display the file.
+/// Writes the data of the script. Each memory is on its own line, because editors handle very long lines badly.
 fn data(memories: &[ReportEntry], graph: &Network, html: &mut Html) -> Result {
     html.tag("{\"memories\": [");
     for (number, memory) in memories.iter().enumerate() {
@@ -56,7 +57,7 @@ fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Failure::new(format!("JSON: {error}")))
 }
 
-/// Returns the source expression of a policy that allows only this text.
+/// Returns the expression by which a content security policy allows only this text.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
@@ -67,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_hash_is_what_browsers_compute() {
-        // The example of the standard (CSP Level 3, 8.4).
+        // The example in CSP Level 3, section 8.4.
         assert_eq!(
             hash("alert('Hello, world.');"),
             "sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng="
@@ -79,7 +80,7 @@ mod tests {
         for text in [STYLE, SCRIPT] {
             let lower = text.to_lowercase();
             assert!(["</style", "</script", "<!--"].iter().all(|end| !lower.contains(end)));
-            // Functions that load resources, or convert text to markup, are not allowed.
+            // Functions that load resources, or convert text to markup, must not occur.
             for word in ["http:", "https:", "url(", "@import", "innerhtml", "outerhtml", "eval("] {
                 assert!(!lower.contains(word), "{word}");
             }

@@ -1,4 +1,4 @@
-//! The sections of a report as HTML. All of them can be read without a script.
+//! The sections of a report as HTML. All of them are readable without a script.
 
 use super::charts;
 use super::data::{AGES, Overall, ReportEntry};
@@ -9,14 +9,14 @@ use crate::command::log::occasion;
 use crate::view::given::GONE;
 use crate::view::{clock, counted, plain, plural};
 
-/// Maximum memories listed without a script; with one, all are listed.
+/// Maximum memories in the list without a script; the script lists all.
 const LISTED_MAX: usize = 200;
-/// Maximum rows of the other tables; `--json` contains all.
+/// Maximum rows of the other tables; `--json` contains all rows.
 const ROWS_MAX: usize = 25;
-/// Maximum rows of the memories to review.
+/// Maximum rows in the table of memories to review.
 const CHECKED_MAX: usize = 100;
 
-/// Sections by their anchors.
+/// The anchors and titles of the sections.
 const SECTIONS: [(&str, &str); 8] = [
     ("kinds", "Kinds and age"),
     ("weeks", "Over time"),
@@ -28,7 +28,7 @@ const SECTIONS: [(&str, &str); 8] = [
     ("memories", "Memories"),
 ];
 
-/// Returns the name of the project, which is that of its folder.
+/// Returns the name of the project: the name of its folder.
 pub fn name(overall: &Overall) -> &str {
     overall.root.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&overall.root)
 }
@@ -203,7 +203,7 @@ fn given(overall: &Overall) -> Html {
     ended(&mut html)
 }
 
-/// Writes how many of the rows are shown.
+/// Writes how many of the rows are shown, if some are omitted.
 fn more(shown: usize, all: usize, html: &mut Html) {
     if shown < all {
         html.tag("<p class=\"note\">The first ").text(shown).tag(" of ").text(grouped(all));

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::receipts::InjectionReceipt;
 
-/// Upper bound of each bar in microseconds; the last bar is open.
+/// Upper bounds of the bars in microseconds; one more bar has no upper bound.
 const BOUNDS: [u64; 10] = [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
 
 /// Injections whose hooks had similar durations.
@@ -26,7 +26,7 @@ impl Timing {
     }
 }
 
-/// Sorts receipts into bars; empty without receipts.
+/// Counts the receipts for each bar; empty if there are no receipts.
 pub fn of(receipts: &[InjectionReceipt]) -> Vec<Timing> {
     if receipts.is_empty() {
         return Vec::new();

@@ -20,7 +20,7 @@ use crate::view::style::{CARE, NAME, paint};
 pub enum ChangeVerdict {
     /// Accept the change: Claude's text becomes the person's, and requests are executed.
     Agree,
-    /// Reject the change: the person's memory stays, and Claude's text is dropped.
+    /// Reject the change: the person's memory stays, and Claude's text is removed.
     Refuse,
 }
 
@@ -34,7 +34,7 @@ pub struct ClaudeChange<'s> {
 }
 
 impl ClaudeChange<'_> {
-    /// Returns the memory: as a tool call wrote it, or as the person stated it.
+    /// Returns the memory, as a tool call wrote it or as the person stated it.
     pub const fn stored(&self) -> &Stored {
         &self.stored
     }
@@ -89,7 +89,7 @@ pub fn all(stores: &Stores) -> Result<Vec<ClaudeChange<'_>>> {
     Ok(all)
 }
 
-/// Returns the memories that are in these questions and therefore in no others.
+/// Returns the memories that these questions concern; other questions exclude them.
 pub fn ids(claims: &[ClaudeChange<'_>]) -> BTreeSet<MemoryId> {
     let newer = claims.iter().filter_map(|claim| claim.newer.as_ref());
     let all = claims.iter().map(ClaudeChange::stored).chain(newer);
@@ -132,7 +132,7 @@ pub fn go_through(
     })
 }
 
-/// Decides about the change to a memory, given its id or the end of it.
+/// Decides about the change to a memory. `id` is the memory's id, or the end of it.
 pub fn decide_by_id(
     stores: &Stores,
     id: MemoryId,

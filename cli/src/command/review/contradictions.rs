@@ -1,5 +1,5 @@
-//! Undecided pairs: memories that contradict each other, of which the newer one is injected, and memories that repeat
-//! each other. All are kept until a person decides.
+//! Undecided pairs: memories that contradict each other, and memories that repeat each other. Both memories of a pair
+//! are kept until a person decides; of two that contradict each other, the newer one is injected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -16,20 +16,20 @@ use crate::neighbours;
 use crate::stores::Stores;
 use crate::view;
 
-/// Maximum pairs of a plain listing.
+/// Maximum pairs in a plain listing.
 const LISTED_MAX: usize = 20;
 
 /// Two memories of which most likely only one is needed.
 pub struct UndecidedPair {
-    /// The later one.
+    /// The later memory.
     pub newer: Stored,
-    /// The earlier one.
+    /// The earlier memory.
     pub older: Stored,
-    /// Relation of the newer one to the older one.
+    /// Relation of the newer memory to the older one.
     pub verdict: Verdict,
-    /// Facts of the newer one, each with the fact of the older one that it excludes.
+    /// Facts of the newer memory, each with the fact of the older memory that it excludes.
     pub facts: Vec<FactConflict>,
-    /// Whether only facts of them exclude each other, and not what they state.
+    /// Whether only facts of the two memories exclude each other, but not their statements.
     pub is_about_facts: bool,
 }
 
@@ -38,9 +38,9 @@ pub struct UndecidedPair {
 pub enum PairVerdict {
     /// Both are valid.
     Both,
-    /// Only the newer one is valid.
+    /// Only the newer memory is valid.
     Newer,
-    /// Only the older one is valid.
+    /// Only the older memory is valid.
     Older,
 }
 
@@ -89,7 +89,7 @@ pub fn pairs_among(
     pairs
 }
 
-/// Settles all pairs with this memory: either only it is valid, or both are.
+/// Settles all pairs that contain this memory: either only this memory is valid, or both are.
 pub fn settle_all(
     stores: &Stores,
     id: MemoryId,
@@ -143,7 +143,7 @@ pub fn settle(
     learned::supersede(stores, loser, waits, winner.memory.id, out)
 }
 
-/// Lists the pairs, for use without a terminal.
+/// Lists the pairs, for output without a terminal.
 pub fn list(pairs: &[UndecidedPair], out: &mut dyn Write) -> Result {
     if pairs.is_empty() {
         return Ok(());

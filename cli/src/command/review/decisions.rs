@@ -1,5 +1,5 @@
-//! The decisions of a run about memories, so that the last ones can be undone. They are executed at once: a killed run
-//! keeps them, but they can no longer be undone.
+//! The decisions of one run, so that the last ones can be undone. Each decision is executed immediately. If the program
+//! is killed, the decisions are kept but can no longer be undone.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::stores::Stores;
 /// Maximum decisions that can be undone.
 const DECISIONS_MAX: usize = 100;
 
-/// Decisions, each with its position in a view.
+/// The decisions that can be undone, each with its position in a view.
 #[derive(Debug)]
 pub struct Decisions<P> {
     done: Vec<UndoableDecision<P>>,
@@ -23,9 +23,9 @@ pub struct Decisions<P> {
 #[derive(Debug)]
 struct UndoableDecision<P> {
     place: P,
-    /// Description for a person, as `bread1 Bread is baked at night`.
+    /// Description for a person, such as `bread1 Bread is baked at night`.
     about: String,
-    /// State before and after it, in the project's store and in the user's.
+    /// The states before and after the decision, in the project's store and in the user's store.
     states: [(MemoryState, MemoryState); 2],
 }
 
@@ -36,10 +36,10 @@ impl<P> Default for Decisions<P> {
 }
 
 impl<P> Decisions<P> {
-    /// Executes a decision about these memories, and records how to undo it, even if it fails halfway.
+    /// Executes a decision about these memories and records how to undo it, even if the decision fails halfway.
     ///
     /// # Errors
-    /// Returns the error of the decision, or of reading the memories before it.
+    /// Returns the error of the decision, or of reading the memories before the decision.
     pub fn make<T>(
         &mut self,
         stores: &Stores,
@@ -67,7 +67,8 @@ impl<P> Decisions<P> {
         self.done.is_empty()
     }
 
-    /// Undoes the last decision and prints that; returns its position. A decision that cannot be undone is dropped.
+    /// Undoes the last decision, reports that, and returns the position of the decision. A decision that cannot be
+    /// undone is removed from the list.
     ///
     /// # Errors
     /// Returns an error if a file changed after the decision, or if git contains a memory that the decision published.

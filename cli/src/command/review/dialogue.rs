@@ -24,11 +24,11 @@ use crate::view::{self, plain};
 
 /// A question to the user.
 pub enum ReviewQuestion {
-    /// About a withheld memory.
+    /// A question about a withheld memory.
     Held(Box<HeldFile>),
-    /// About two memories that contradict each other.
+    /// A question about two memories that contradict each other.
     Pair(Box<UndecidedPair>),
-    /// About a memory that is new, pending or stale.
+    /// A question about a memory that is new, pending or stale.
     Learned(Box<LearnedItem>),
 }
 
@@ -54,7 +54,7 @@ enum ReviewReply {
 }
 
 impl ReviewQuestion {
-    /// Returns the memories in question; of a pair, the newer one comes first.
+    /// Returns the memories in question; of a pair, the newer one is first.
     fn ids(&self) -> Vec<MemoryId> {
         match self {
             Self::Held(held) => vec![held.stored.memory.id],
@@ -73,7 +73,7 @@ impl ReviewQuestion {
         format!("{} {}", memory.id.short(), plain(&memory.title))
     }
 
-    /// Returns its keys in words.
+    /// Returns a description of the keys that answer the question.
     fn keys(&self) -> &'static str {
         match self {
             Self::Held(_) => "[r]elease  [d]rop",
@@ -87,7 +87,7 @@ impl ReviewQuestion {
         }
     }
 
-    /// Returns the decision of a key.
+    /// Returns the decision that a key makes; `None` for other keys.
     fn word(&self, key: char) -> Option<ReviewWord> {
         Some(match (self, key) {
             (Self::Held(_), 'r') => ReviewWord::Release,
@@ -124,12 +124,12 @@ struct Dialogue<'a> {
     stores: &'a Stores,
     recall: Recall,
     questions: Vec<ReviewQuestion>,
-    /// Decided questions, by their index.
+    /// The decided questions, by their index, with a description of each decision.
     decided: BTreeMap<usize, &'static str>,
     decisions: Decisions<usize>,
 }
 
-/// Asks each question. Each decision is executed at once, so it is kept if the user leaves or the program ends.
+/// Asks each question. Each decision is executed immediately, so it is kept if the user leaves or the program ends.
 pub fn run(stores: &Stores, questions: Vec<ReviewQuestion>, out: &mut dyn Write) -> Result {
     let recall = stores.recall();
     let (decided, decisions) = Default::default();
@@ -163,7 +163,7 @@ pub fn run(stores: &Stores, questions: Vec<ReviewQuestion>, out: &mut dyn Write)
 }
 
 impl Dialogue<'_> {
-    /// Returns the first question from an index on that is still open, or was decided in this run.
+    /// Returns the first question at or after an index that is still open, or was decided in this run.
     fn open_from(&mut self, from: usize) -> Result<Option<usize>> {
         for at in from..self.questions.len() {
             if self.decided.contains_key(&at) || self.is_open(at)? {
@@ -180,8 +180,8 @@ impl Dialogue<'_> {
         })
     }
 
-    /// Reads a question's memories again; returns whether it is still open, since another decision may have answered
-    /// it.
+    /// Reads the memories of a question again. Returns whether the question is still open, since another decision may
+    /// have answered it.
     fn is_open(&mut self, at: usize) -> Result<bool> {
         let find = |stored: &mut Stored| -> Result<bool> {
             let id = stored.memory.id.to_string();
@@ -267,7 +267,8 @@ impl Dialogue<'_> {
         let stores = self.stores;
         let question = &self.questions[at];
         let mut ids = question.ids();
-        // The replacement changes too, so it is determined before the state for an undo is read.
+        // The user chooses the replacement before the state for an undo is read, because the decision also changes the
+        // replacement.
         let newer = match (question, word) {
             (ReviewQuestion::Learned(item), ReviewWord::Supersede) => {
                 match learned::replacement(stores, &item.stored.memory) {
@@ -328,7 +329,8 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Prints that no question is left, and waits for a last key if there were decisions. Returns whether to go back.
+    /// Prints that no question is left. If there were decisions, waits for a key so that the user can go back; returns
+    /// whether the user does.
     fn is_over(&self, out: &mut dyn Write) -> Result<bool> {
         writeln!(out, "That was all.")?;
         out.flush()?;
@@ -358,7 +360,7 @@ impl ReviewWord {
     }
 }
 
-/// Prints the failure of a decision, after which the dialogue continues; Ctrl-C ends it.
+/// Prints the failure of a decision, after which the dialogue continues. Ctrl-C ends the dialogue.
 fn print_failure(failure: &Failure, out: &mut dyn Write) -> Result {
     if failure.code == exit::INTERRUPTED {
         return Err(failure.clone());
@@ -370,7 +372,7 @@ fn print_failure(failure: &Failure, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Waits for a key of the dialogue, or one that `word` accepts. Movement keys have no other meaning.
+/// Waits for a key of the dialogue, or a key that `word` accepts. Movement keys always move.
 fn reply(keys: &str, word: impl Fn(char) -> Option<ReviewReply>) -> Result<ReviewReply> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));

@@ -1,5 +1,5 @@
-//! Facts of two memories that exclude each other. A newer fact ends an older one at once wherever facts are read; a file
-//! of a person gets the end only by a decision here.
+//! Facts of two memories that exclude each other. A newer fact ends an older one wherever facts are read. The end is
+//! written into a person's file only after a decision here.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,20 +21,20 @@ use crate::view::style::{CARE, NAME, paint};
 pub struct FactConflict {
     newer: SideOfConflict,
     older: SideOfConflict,
-    /// Whether the newer one ends the older one until a person decides otherwise.
+    /// Whether the newer fact ends the older one until a person decides otherwise.
     closes: bool,
 }
 
 #[derive(Clone, Debug)]
 struct SideOfConflict {
-    /// Index in the facts of its memory.
+    /// Index of the fact in the memory.
     place: usize,
     text: String,
     from: Timestamp,
 }
 
 impl FactConflict {
-    /// Prints both facts in a line.
+    /// Prints both facts in one line.
     pub fn print(&self, out: &mut dyn Write) -> Result {
         let word = if self.closes { "ends" } else { "or" };
         let (newer, older) = (plain(&self.newer.text), plain(&self.older.text));
@@ -44,8 +44,8 @@ impl FactConflict {
     }
 }
 
-/// Returns the facts of two memories that need a decision: those of which a person has to say which is true, and those
-/// whose end is not in the file of a person yet.
+/// Returns the facts of two memories that need a decision: those that exclude each other while it is unknown which is
+/// true, and those that have ended while the end is not yet written in a person's file.
 pub(super) fn conflicts(
     memories: &BTreeMap<MemoryId, &Stored>,
     stores: &Stores,
@@ -68,7 +68,7 @@ pub(super) fn conflicts(
         let is_open = match pair.conflict {
             Conflict::Repeats => false,
             Conflict::Asks => true,
-            // A sync writes the end into files of the program.
+            // For files of the program, a sync writes the end.
             Conflict::Closes => {
                 let stored = memories.get(&older.memory)?;
                 let is_persons = stores.store_of(stored).is_persons(stored).unwrap_or(true);
@@ -82,8 +82,8 @@ pub(super) fn conflicts(
     pairs.collect()
 }
 
-/// Writes the end of the facts that are not true, as a person decided. Returns whether the memory states nothing else,
-/// so that the other one supersedes it.
+/// Writes the end of the facts that are not true by the person's decision. Returns whether a memory states nothing
+/// else, so that the other memory supersedes it.
 pub(super) fn end(
     stores: &Stores,
     pair: &UndecidedPair,
@@ -102,7 +102,7 @@ pub(super) fn end(
             PairVerdict::Newer => {
                 (conflict.older.place, conflict.newer.from.max(conflict.older.from))
             }
-            // It was never true.
+            // The newer fact was never true, so it ends when it began.
             PairVerdict::Older | PairVerdict::Both => (conflict.newer.place, conflict.newer.from),
         })
         .collect();

@@ -1,5 +1,5 @@
-//! Check whether git contains a memory file: then other people may have it, and moving it out of the folder is not
-//! enough.
+//! Refusal to remove a memory file that git contains: other people may have the file, so moving it out of the folder is
+//! not sufficient.
 
 use std::path::Path;
 

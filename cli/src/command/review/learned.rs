@@ -1,5 +1,5 @@
-//! Memories that are new since the last review or may be outdated, grouped by kind, best first, with one key for each
-//! decision.
+//! Memories that are new since the last review or may be outdated. They are grouped by kind, best first, and each
+//! decision has one key.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -20,12 +20,12 @@ use crate::stores::Stores;
 use crate::view;
 use crate::view::style::{CARE, NAME, STRONG, paint};
 
-/// Maximum lines of a plain listing.
+/// Maximum lines in a plain listing.
 const LISTED_MAX: usize = 50;
 
 /// Updates the record of reviewed memories.
 pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
-    // The ids of deleted memories are dropped: no new memory can have the same id.
+    // The ids of deleted memories are removed, since no new memory can have the same id.
     let there = project.list()?.memories.into_iter().map(|stored| stored.memory.id).collect();
     Reviewed::change(&project.home, |reviewed| {
         let before = reviewed.clone();
@@ -37,8 +37,8 @@ pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
     Ok(())
 }
 
-/// Records that a memory is still valid although its files changed or a name no longer exists, and removes its mark.
-/// The next sync compares it with the present files.
+/// Records that a memory is still valid although its files changed or a name no longer exists, and removes the mark.
+/// The next sync compares the memory with the current files.
 pub fn confirm(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, stores.world.now))?;
     stores.store_of(stored).keep_unfound(stored.memory.id)?;
@@ -59,16 +59,16 @@ pub fn note_use(stores: &Stores, id: MemoryId, helped: bool, out: &mut dyn Write
 pub struct LearnedItem {
     /// The memory.
     pub stored: Stored,
-    /// Whether it is pending, and so not yet active anywhere.
+    /// Whether the memory is pending, and therefore not yet active.
     pub waits: bool,
-    /// Whether it was never reviewed.
+    /// Whether the memory was never reviewed.
     pub new: bool,
-    /// Changes to its files since it was learned, if they are large.
+    /// Changes to the memory's files since it was learned, if they are large.
     pub stale: Option<Staleness>,
 }
 
-/// Returns the memories learned since the last review and those that may be outdated, followed by pending ones, by
-/// kind, best first. Withheld memories are excluded.
+/// Returns the memories to review by kind, best first: memories learned since the last review and memories that may be
+/// outdated, then pending ones. Withheld memories are excluded.
 pub fn items(
     stores: &Stores,
     waiting: &[Stored],
@@ -94,7 +94,7 @@ pub fn items(
     });
     let standing = standing.map(|stored| item(stored, false));
     let standing = standing.filter(|item| item.new || item.stale.is_some());
-    // Memories that a person decided to keep private are not asked about again.
+    // Memories that a person decided to keep private are not shown again.
     let waiting = waiting.iter().filter(|stored| !seen.ids.contains(&stored.memory.id));
     let waiting = waiting.map(|stored| item(stored.clone(), true));
     let mut items: Vec<LearnedItem> = waiting.chain(standing).collect();
@@ -113,7 +113,7 @@ fn rank(kind: Kind) -> usize {
     Kind::ALL.iter().position(|one| *one == kind).unwrap_or(Kind::ALL.len())
 }
 
-/// Lists active learned memories, for use without a terminal.
+/// Lists active learned memories, for output without a terminal.
 pub fn list(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     list_stale(items, out)?;
     let learned: Vec<&Memory> = items
@@ -172,17 +172,17 @@ fn list_stale(items: &[LearnedItem], out: &mut dyn Write) -> Result {
 /// Decision about a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LearnedWord {
-    /// Keep it as it is.
+    /// Keep the memory as it is.
     Keep,
-    /// Edit it.
+    /// Edit the memory.
     Edit,
-    /// Delete it.
+    /// Delete the memory.
     Drop,
-    /// Keep it private, and do not ask again.
+    /// Keep the memory private, and do not show it again.
     Leave,
 }
 
-/// Executes a decision; returns whether the memory needs no further question.
+/// Executes a decision; returns whether the question about the memory is answered.
 pub fn decide(
     stores: &Stores,
     stored: &Stored,
@@ -210,7 +210,8 @@ pub fn decide(
     Ok(true)
 }
 
-/// Asks for the memory that replaces this one: one of its neighbours, or any by its id. Enter alone selects none.
+/// Asks the user for the memory that replaces this one: one of its neighbours, or any other by its id. Enter without a
+/// choice selects none.
 pub fn replacement(stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>> {
     let near = neighbours::near(&stores.recall(), &stores.world, memory);
     let mut choices = vec!["None".to_owned()];
@@ -228,7 +229,8 @@ pub fn replacement(stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>>
     }
 }
 
-/// Replaces a memory by another one. Both files contain the link; a draft is deleted, so only the other file does.
+/// Replaces a memory by another one. The files of both memories contain the link, unless the replaced memory is a
+/// draft: a draft is deleted.
 pub fn supersede(
     stores: &Stores,
     older: &Stored,

@@ -1,4 +1,4 @@
-//! Links between memories that a model proposes. A file gets one by a decision of a person alone.
+//! Links between memories that a model proposes. A link is written into a file only if a person decides so.
 
 use std::io::Write;
 
@@ -13,14 +13,14 @@ use crate::stores::Stores;
 use crate::view::plain;
 use crate::view::style::{NAME, STRONG, paint};
 
-/// Maximum links of a plain listing.
+/// Maximum links in a plain listing.
 const LISTED_MAX: usize = 20;
 /// Heading of a listing, and of a question.
 const HEADING: &str = "Links that a model proposes";
 
 /// A proposed link, with both memories.
 pub struct ProposedLink {
-    /// The memory that would have it.
+    /// The memory that would contain the link.
     pub stored: Stored,
     /// The link.
     pub link: Relation,
@@ -57,7 +57,7 @@ pub fn all(stores: &Stores) -> Result<Vec<ProposedLink>> {
     Ok(links.collect())
 }
 
-/// Prints the proposed links with the options that decide about them.
+/// Prints the proposed links with the options that accept or reject them.
 pub fn list(links: &[ProposedLink], out: &mut dyn Write) -> Result {
     if links.is_empty() {
         return Ok(());
@@ -87,7 +87,7 @@ pub fn go_through(stores: &Stores, links: &[ProposedLink], out: &mut dyn Write) 
     })
 }
 
-/// Adds the proposed links of a memory to its file, or drops them.
+/// Adds the proposed links of a memory to its file, or rejects them.
 pub fn settle(stores: &Stores, stored: &Stored, adds: bool, out: &mut dyn Write) -> Result {
     let id = stored.memory.id;
     let links: Vec<Relation> = Reviewed::read(&stores.project.home).proposals_of(id).collect();

@@ -1,5 +1,5 @@
-//! Memories that rules of earlier versions wrote, and that stay in the repository because git contains them: `review`
-//! lists them together, and one option archives them all.
+//! Memories that rules of earlier versions wrote. They stay in the repository because git contains them. `review` lists
+//! them together, and one option archives all of them.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ pub fn is_one(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
 
-/// Returns the memories that rules of earlier versions wrote, and that no person decided about.
+/// Returns the memories that rules of earlier versions wrote, and about which no person has decided.
 pub fn all(stores: &Stores) -> Result<Vec<Stored>> {
     let seen = Reviewed::read(&stores.project.home);
     let undecided = stores.project.undecided()?;
@@ -54,7 +54,7 @@ pub fn list(memories: &[Stored], out: &mut dyn Write) -> Result {
     )?)
 }
 
-/// Archives the memories; at a terminal only after a confirmation.
+/// Archives the memories; at a terminal, only after a confirmation.
 pub fn drop_all(stores: &Stores, out: &mut dyn Write) -> Result {
     let memories = all(stores)?;
     if memories.is_empty() {

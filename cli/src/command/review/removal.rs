@@ -17,7 +17,7 @@ pub fn print_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
     Ok(writeln!(out, "Deleted {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?)
 }
 
-/// Archives or deletes one memory, and prints that.
+/// Archives or deletes one memory, and reports that.
 pub fn put_aside(
     stores: &Stores,
     store: &Store,

@@ -14,7 +14,8 @@ use crate::stores::Stores;
 use crate::view::style::{NAME, paint};
 use crate::view::{self, plain};
 
-/// Finds a withheld memory by its id, or by `ID@MARK`, which fails if its text no longer has this mark.
+/// Finds a withheld memory by its id or by `ID@MARK`. For the latter, fails if the mark of the memory's text is another
+/// one.
 pub fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
     let id = asked.split_once('@').map_or(asked, |(id, _)| id);
     let (_, stored) = stores.find(id)?;
@@ -32,7 +33,7 @@ pub fn release_by_id(stores: &Stores, asked: &str, out: &mut dyn Write) -> Resul
     release(stores, &held_by_id(stores, asked)?, out)
 }
 
-/// Releases the text in `stored`: later changes of its file stay withheld.
+/// Releases the text in `stored`. If the file changes later, the memory is withheld again.
 pub fn release(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
@@ -57,7 +58,7 @@ pub fn accept(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     accept_seen(stores, stored, false, out)
 }
 
-/// Accepts a pending memory together with others; one that needs a separate review stays pending.
+/// Accepts a pending memory as one of several. A memory that needs a separate review stays pending.
 pub fn accept_or_leave(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let redactor = stores.redactor_for_writing(&stores.project)?;
     let mut memory = redactor.redacted(&stored.memory);
@@ -81,7 +82,7 @@ pub fn accept_seen(stores: &Stores, stored: &Stored, seen: bool, out: &mut dyn W
     let promoted = credentials::promote(stores, stored, seen, &redactor)?;
     stores.note_saved(&stores.project, &promoted, &redactor)?;
     for older in &promoted.memory.supersedes {
-        // It may have been removed or replaced by another memory.
+        // The replaced memory may have been removed, or replaced by another memory, since.
         if let Ok((_, older)) = stores.find(&older.to_string())
             && older.memory.superseded_by.is_none()
         {
@@ -95,7 +96,7 @@ pub fn accept_seen(stores: &Stores, stored: &Stored, seen: bool, out: &mut dyn W
     Ok(writeln!(out, "Taken in: {id} {}", promoted.path.display())?)
 }
 
-/// Rejects a draft, so that it is not learned again.
+/// Rejects a draft. A rejected memory is not learned again.
 pub fn reject(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
     let redactor = stores.project.redactor(&stores.settings);
@@ -107,7 +108,7 @@ pub fn reject(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
 /// Finds an accepted memory by its id.
 ///
 /// # Errors
-/// Returns an error if it is already pending, belongs to the user, or if git contains its file.
+/// Returns an error if the memory is already pending or belongs to the user, or if git contains its file.
 pub fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
     let (store, stored) = stores.find(id)?;
     let short = stored.memory.id.short();
@@ -141,6 +142,6 @@ pub fn hold(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
         "Held again: {} {title}. It is private until `throughline review --accept {id}`.",
         paint(NAME, &id)
     )?;
-    // The memory that it had replaced is now the only one in the repository.
+    // The memory that this one had replaced is active again, since only that one is still in the repository.
     neighbours::hold_again(stores, &held.memory, out)
 }

@@ -1,4 +1,4 @@
-//! Explains why a memory was injected or not: its receipts, and its result for the last prompts with the present
+//! Explains whether a memory was injected and why: prints its receipts, and tests the last prompts with the current
 //! index.
 
 use std::io::Write;
@@ -17,11 +17,11 @@ use crate::stores::Stores;
 use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, MemoryView, clock, plain, wrap};
 
-/// Maximum sessions whose prompts are tried, the latest ones.
+/// Maximum number of sessions whose prompts are tested; the latest sessions are used.
 const SESSIONS_MAX: usize = 8;
 /// Maximum receipts that are read.
 const RECEIPTS_MAX: usize = 2_000;
-/// Columns before a prompt: its date.
+/// Columns of the date before a prompt.
 const DATE_COLUMNS: usize = 14;
 
 #[derive(Serialize)]
@@ -42,12 +42,12 @@ struct GivenAt {
     score: f32,
 }
 
-/// A prompt with the result for the memory.
+/// A tested prompt, with the result for the memory.
 #[derive(Serialize)]
 struct TriedPrompt {
     at: Timestamp,
     prompt: String,
-    /// Sentence about the result.
+    /// Sentence that describes the result.
     fate: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f32>,
@@ -55,13 +55,14 @@ struct TriedPrompt {
     gate: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     threshold: Option<f32>,
-    /// Reason for its injection if its gate is below the threshold.
+    /// Reason for the injection, if the memory's gate value is below the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     let_through: Option<&'static str>,
 }
 
 impl TriedPrompt {
-    /// Returns its scores in words: the gate, the threshold, and other reasons that opened the gate.
+    /// Returns the scores of the memory in words: the gate value, the threshold, and other reasons that opened the
+    /// gate.
     fn scores(&self) -> String {
         match (self.score, self.gate, self.threshold) {
             (Some(score), Some(gate), Some(threshold)) => {
@@ -77,7 +78,7 @@ impl TriedPrompt {
     }
 }
 
-/// Prints the last injections of a memory, and its results for the last prompts, `detail.others` of each.
+/// Prints the last injections of a memory and its results for the last prompts, at most `detail.others` of each.
 pub fn run(
     stored: &Stored,
     detail: TraceDetail,
@@ -128,13 +129,13 @@ fn asked(
         fate,
         score: traced.map(|traced| traced.fused),
         gate: traced.map(|traced| traced.gate),
-        // JSON cannot represent infinity.
+        // An infinite threshold is omitted, since JSON cannot represent infinity.
         threshold: traced.map(|traced| traced.threshold).filter(|it| it.is_finite()),
         let_through: traced.and_then(trace::let_through),
     }
 }
 
-/// Returns the sentence about a candidate: why it is injected or not.
+/// Returns a sentence that explains whether a candidate is injected and why.
 fn fate(traced: &Traced, prompt: &str) -> String {
     let occasion = InjectionOccasion::Prompt;
     let instead = traced.instead.map(|id| id.short());
@@ -209,7 +210,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the text about a candidate with a gate and a threshold, named in the prompt or not.
+    /// Returns the text about a candidate with this gate value and threshold. `named` is whether the prompt names the
+    /// candidate.
     fn candidate_text(gate: f32, threshold: f32, named: bool, outcome: CandidateOutcome) -> String {
         let traced = Traced {
             id: MemoryId([1; 16]),

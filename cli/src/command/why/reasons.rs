@@ -36,7 +36,7 @@ impl InjectionOccasion {
         }
     }
 
-    /// Returns the time of the occasion, as the end of "Claude got this ...".
+    /// Returns the time of the occasion, as the end of a sentence such as "Claude got this ...".
     pub const fn when(self) -> &'static str {
         match self {
             Self::Start => "when the session began",
@@ -49,7 +49,7 @@ impl InjectionOccasion {
         }
     }
 
-    /// Returns the text that memories are compared with.
+    /// Returns a name for the text with which memories are compared.
     const fn query(self) -> &'static str {
         match self {
             Self::Start => "the last sessions",
@@ -63,14 +63,14 @@ impl InjectionOccasion {
     }
 }
 
-/// Returns the sentence for a reason in a receipt or a result of recall. Reasons contain the stems of words; `text`,
-/// the query or the memory, contains their written forms.
+/// Returns the sentence for a reason from a receipt or a result of recall. A reason contains stems of words; `text`
+/// (the query or the memory) contains the words as written.
 pub fn given(why: &str, occasion: InjectionOccasion, text: &str) -> String {
     format!("{}.", clause(why, occasion, text))
 }
 
-/// Returns the sentence for a match that is not injected. `instead` is the short id of the memory injected in its
-/// place.
+/// Returns the sentence for a match that is not injected. `instead` is the short id of the memory that is injected in
+/// its place.
 pub fn left_out(
     why: &str,
     occasion: InjectionOccasion,
@@ -84,7 +84,7 @@ pub fn left_out(
     format!("{}, but {but}.", clause(why, occasion, text))
 }
 
-/// Returns the obstacle to an injection as a clause, or a clause for an injected candidate.
+/// Returns a clause that names the obstacle to an injection, or that states the injection.
 pub const fn obstacle(outcome: CandidateOutcome) -> &'static str {
     match outcome {
         CandidateOutcome::Hit => "it is given",
@@ -102,7 +102,8 @@ pub const fn obstacle(outcome: CandidateOutcome) -> &'static str {
     }
 }
 
-/// Returns a reason as a clause with a capital letter. A reason of another version is unchanged.
+/// Returns a reason as a clause that begins with a capital letter. A reason from another version of the program is
+/// returned unchanged.
 fn clause(why: &str, occasion: InjectionOccasion, text: &str) -> String {
     let query = occasion.query();
     let fixed = match why {
@@ -150,8 +151,8 @@ fn clause(why: &str, occasion: InjectionOccasion, text: &str) -> String {
     format!("Reason: {why}")
 }
 
-/// Returns the clause about shared words; `words` is a list of stems with commas, possibly with the mark of an earlier
-/// prompt.
+/// Returns the clause about shared words. `words` contains stems separated by commas, and may end with a mark that the
+/// stems are from the previous prompt too.
 fn shared(words: &str, query: &str, text: &str) -> String {
     const BEFORE: &str = ", and the prompt before";
     let (words, queries) = match words.strip_suffix(BEFORE) {
@@ -174,7 +175,7 @@ fn shared(words: &str, query: &str, text: &str) -> String {
     }
 }
 
-/// Returns the shortest word of a text with this stem, in lower case.
+/// Returns the shortest word in a text that has this stem, in lower case.
 fn as_written(stem: &str, text: &str) -> Option<String> {
     let mut found: Option<String> = None;
     each_word(text, &mut |word, _| {
@@ -242,7 +243,7 @@ mod tests {
             told("The Database of two_writers is busy"),
             "It shares the words \"database\", \"busy\" and \"two_writers\" with the error."
         );
-        // A memory's title contains only some of them.
+        // The title of a memory may contain only some of the stems.
         assert_eq!(
             told("Databases are locked"),
             "It shares the word \"databases\" with the error."

@@ -1,4 +1,4 @@
-//! Trace of a prompt, a file or an error: what would be injected, and why other candidates would not.
+//! Trace of a prompt, a file or an error: which candidates would be injected, and why others would not.
 
 use std::io::Write;
 
@@ -49,7 +49,7 @@ struct CandidateFields {
     more: f32,
     named: bool,
     gate: f32,
-    /// `null` when the gate was not asked: JSON has no infinity.
+    /// `null` if the gate was not evaluated, since JSON cannot represent infinity.
     threshold: f32,
 }
 
@@ -60,7 +60,7 @@ fn obstacle<S: Serializer>(
     to.serialize_str(reasons::obstacle(*outcome))
 }
 
-/// Kind of trial.
+/// Type of the text to trace.
 #[derive(Clone, Copy, Debug)]
 pub enum Trial {
     /// The text is a prompt.
@@ -90,10 +90,10 @@ pub struct TraceDetail {
     pub scores: bool,
 }
 
-/// Text for a candidate that the query names by its path, title or error.
+/// Description of a candidate that the query names by its path, title or error.
 const NAMED: &str = "named, so the gate is open";
 
-/// Tries a text without injecting anything.
+/// Traces a text without injecting anything.
 pub fn run(
     query: &str,
     trial: Trial,
@@ -202,7 +202,7 @@ fn show_scores(traced: &Traced, detail: TraceDetail, out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// Formats a candidate's score with its components, and the result of the gate.
+/// Formats the score of a candidate with its components, and the result of the gate.
 fn sums(traced: &Traced) -> String {
     let Traced { fused, words, trust, more, gate, threshold, .. } = traced;
     let mut text = format!("score {fused:.2} = words {words:.2}");
@@ -221,7 +221,7 @@ fn sums(traced: &Traced) -> String {
     text
 }
 
-/// Returns the reason why a hit passed although its own gate was closed.
+/// Returns the reason for which a hit is injected although its own gate value is below the threshold.
 pub fn let_through(traced: &Traced) -> Option<&'static str> {
     if traced.outcome != CandidateOutcome::Hit || traced.gate >= traced.threshold {
         return None;
@@ -232,12 +232,12 @@ pub fn let_through(traced: &Traced) -> Option<&'static str> {
     })
 }
 
-/// Returns whether a hit is only injected together with another one that matches.
+/// Returns whether a hit is injected only because another hit matches.
 pub fn is_beside(traced: &Traced) -> bool {
     !traced.named && let_through(traced).is_some()
 }
 
-/// Why nothing was given, in words.
+/// Returns the reason why nothing was injected, in words.
 pub fn reason(reason: SilenceReason) -> &'static str {
     match reason {
         SilenceReason::Empty => "there are no memories",

@@ -8,7 +8,7 @@ use processor::programs;
 use crate::answer;
 use crate::world::World;
 
-/// Time limit for the client's version; a slow start is not worth the wait.
+/// Time limit for reading the client's version.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
 /// A version of Claude Code: major, minor, patch.
@@ -22,7 +22,7 @@ impl std::fmt::Display for ClaudeCodeVersion {
 }
 
 impl ClaudeCodeVersion {
-    /// Parses `2.1.330 (Claude Code)`.
+    /// Parses the output of `claude --version`, such as `2.1.330 (Claude Code)`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_whitespace().next()?.split('.').map(|part| {
             let digits = part.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
@@ -37,7 +37,7 @@ pub fn find(world: &World) -> Option<PathBuf> {
     programs::find(world.path.as_deref(), "claude")
 }
 
-/// Runs the client to determine its version; `None` if it exceeds the time limit, or the output is invalid.
+/// Runs the client to determine its version. Returns `None` if the run exceeds the time limit or the output is invalid.
 pub fn version(client: &Path) -> Option<ClaudeCodeVersion> {
     ClaudeCodeVersion::parse(&answer::version(client, ANSWER_MAX)?)
 }

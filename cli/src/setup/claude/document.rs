@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::exit;
 use crate::failure::{Failure, Result};
 
-/// Byte order mark that some editors on Windows write; JSON parsers reject it.
+/// Byte order mark, which some editors on Windows write and JSON parsers reject.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Text of a new or empty file.
+/// Text that a new or empty file is treated as.
 const EMPTY: &str = "{}\n";
 
-/// JSON with comments and trailing commas, which users write into settings, but no other extensions.
+/// Permits comments and trailing commas, which users write into settings, but no other extensions of JSON.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -37,8 +37,8 @@ pub struct JsonDocument {
 }
 
 impl JsonDocument {
-    /// Parses the text of the file at `path`, which is only used in messages. Rejects a file that does not parse, or
-    /// is not an object: the user has to correct it.
+    /// Parses the text of the file at `path`; the path is only used in messages. Rejects text that is not valid or not
+    /// an object, since the user has to correct it.
     pub fn parse(path: &Path, text: Option<&str>) -> Result<Self> {
         let text = text.unwrap_or(EMPTY);
         let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
@@ -67,17 +67,18 @@ impl JsonDocument {
         })
     }
 
-    /// Returns the object `key` in `parent`, created if it is missing. Rejects other values.
+    /// Returns the object with the key `key` in `parent`; creates the object if it is missing. Rejects a value of
+    /// another type.
     pub fn object_in(&self, parent: &CstObject, key: &str) -> Result<CstObject> {
         parent.object_value_or_create(key).ok_or_else(|| self.unexpected(key, "an object"))
     }
 
-    /// Returns the failure for a value of `key` that has another type.
+    /// Returns the failure for the key `key` if its value does not have the expected type.
     pub fn unexpected(&self, key: &str, expected: &str) -> Failure {
         invalid(format!("{}: `{key}` is not {expected}", self.name))
     }
 
-    /// Returns the present text.
+    /// Returns the current text.
     pub fn text(&self) -> String {
         let mark = if self.mark { BYTE_ORDER_MARK } else { "" };
         format!("{mark}{}", self.root)

@@ -1,5 +1,5 @@
 //! Guides that describe to Claude and other agents when to use memory: a skill, and a paragraph in AGENTS.md. The user
-//! may edit both: only unchanged text of ours is replaced or removed.
+//! may edit both. The program replaces or removes only text that it wrote and that is unchanged.
 
 use std::path::{Path, PathBuf};
 
@@ -24,13 +24,13 @@ instructions; where they disagree with the code, the code is right.
 <!-- throughline: end -->
 ";
 
-/// Text in the skill that marks it as generated.
+/// Text in the skill by which the program recognises a skill that it wrote.
 const SKILL_MARK: &str = "written by `throughline init`";
 
 const BEGIN: &str = "<!-- throughline: begin -->";
 const END: &str = "<!-- throughline: end -->\n";
 
-/// The skill's folder below a folder of Claude Code.
+/// Folder of the skill, relative to a configuration folder of Claude Code.
 const SKILL_FOLDER: &str = "skills/throughline";
 
 /// Returns the path of the skill for a scope.
@@ -50,7 +50,7 @@ pub fn agents(root: &Path) -> PathBuf {
 /// Writes the skill, unless a user edited it. Returns whether the file changed.
 ///
 /// # Errors
-/// Returns an error if another author wrote the file, or if it cannot be written.
+/// Returns an error if the file is not a Throughline skill, or if it cannot be written.
 pub fn insert_skill(path: &Path) -> Result<bool> {
     let replaced = replace(path, None, |path, text| match text {
         None => Ok(NextText::Write(SKILL.to_owned())),
@@ -64,7 +64,7 @@ pub fn insert_skill(path: &Path) -> Result<bool> {
     Ok(replaced.is_some())
 }
 
-/// Returns whether a skill contains our mark; users who edit it remove the mark.
+/// Returns whether a skill contains [`SKILL_MARK`]. Users who edit the skill remove the mark.
 fn is_ours(text: &str) -> bool {
     text.contains(SKILL_MARK)
 }
@@ -79,7 +79,7 @@ pub fn remove_skill(path: &Path, run: RunMode) -> Result<Option<PathBuf>> {
         Ok(if text.is_some_and(is_ours) { NextText::Remove } else { NextText::Keep })
     })?;
     if replaced.is_some() && run == RunMode::Real {
-        // Remove the skill's folder, `skills` and `.claude`, as far as each is empty now.
+        // Removes the folder of the skill, then `skills`, then `.claude`, until one is not empty.
         for folder in path.ancestors().skip(1).take(3) {
             if std::fs::remove_dir(folder).is_err() {
                 break;
@@ -89,7 +89,7 @@ pub fn remove_skill(path: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     Ok(replaced.map(|_| path.to_owned()))
 }
 
-/// Appends the paragraph to AGENTS.md, or replaces an earlier one. Returns whether the file changed.
+/// Appends the paragraph to AGENTS.md, or replaces an earlier version of it. Returns whether the file changed.
 ///
 /// # Errors
 /// Returns an error if the file is a link out of the project, or if it cannot be written.
@@ -118,7 +118,8 @@ pub fn remove_paragraph(path: &Path, root: &Path, run: RunMode) -> Result<Option
     replace::remove_part((path, root), BEGIN, run, without_paragraph, is_bare)
 }
 
-/// Returns the text without the paragraph and the line before it; `None` if it does not contain the paragraph.
+/// Returns the text without the paragraph and without the empty line before it. Returns `None` if the text does not
+/// contain the paragraph.
 fn without_paragraph(text: &str) -> Option<String> {
     let (before, rest) = text.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END.trim_end())?;
@@ -146,7 +147,7 @@ mod tests {
             let text = fs::read_to_string(&path).unwrap();
             assert!(text.starts_with(before.unwrap_or_default()), "{text}");
             assert_eq!(text.matches(BEGIN).count(), 1);
-            // A user adds text below it.
+            // A user adds text below the paragraph.
             fs::write(&path, format!("{text}\nMore.\n")).unwrap();
             assert!(
                 !insert_paragraph(folder.path()).unwrap()

@@ -1,4 +1,4 @@
-//! Our hooks in a settings file: their events, their form, and how they are recognised.
+//! Throughline's hooks in a settings file: their events, their form, and how they are recognised.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use super::client::ClaudeCodeVersion;
 use super::document::{JsonDocument, input, remove_from, remove_if_empty};
 use crate::failure::Result;
 
-/// Seconds after which Claude Code kills one of our hooks. They end by themselves after a fifth of a second; the limit
-/// is for a machine that is slow to start them.
+/// Seconds after which Claude Code kills a hook. The hooks end by themselves after a fifth of a second; the limit is
+/// longer for machines that start programs slowly.
 const TIMEOUT_S: u32 = 5;
 
-/// Tools whose use triggers recall or provides evidence.
+/// Tools after whose use the hook runs, because their use triggers recall or is evidence.
 const TOOLS: &str = "Read|Edit|Write|MultiEdit|NotebookEdit|Bash";
 
 /// Tools whose calls are checked before they run.
@@ -26,9 +26,10 @@ pub struct HookEvent {
     pub event: &'static str,
     /// Tools to match, for tool events.
     pub matcher: Option<&'static str>,
-    /// The program, without its folder.
+    /// File name of the program.
     pub program: &'static str,
-    /// The first version of Claude Code that supports the event. An older one may reject the whole file because of it.
+    /// The first version of Claude Code that supports the event. An older version may reject the whole settings file
+    /// because of the unknown event.
     pub since: ClaudeCodeVersion,
 }
 
@@ -68,22 +69,23 @@ pub const PROGRAMS: [&str; 5] = [
     "throughline-stop",
 ];
 
-/// Form of the command in a settings file.
+/// Form of the commands in a settings file.
 #[derive(Clone, Debug)]
 pub enum ProgramForm {
-    /// Executed directly by its absolute path: no shell, no quoting, one process less.
+    /// The program is executed directly by its absolute path, without a shell or quoting.
     Exec(PathBuf),
-    /// Executed by its absolute path through a shell, the only form that clients before 2.1.139 support.
+    /// A shell executes the program by its absolute path. Clients before 2.1.139 support only this form.
     Shell(PathBuf),
-    /// Looked up in `PATH`, without output if it is not installed: for committed files. It needs a POSIX shell, which
-    /// on Windows is Git Bash; in other shells the client records a failed hook and continues.
+    /// A shell searches `PATH` for the program, and succeeds without output if it is not installed. This form is for
+    /// committed files. It requires a POSIX shell, which on Windows is Git Bash; in other shells the hook fails, which
+    /// the client reports before it continues.
     ByName,
 }
 
 impl ProgramForm {
-    /// Returns the form for a settings file of this machine and a client of this version, if known.
+    /// Returns the form for a settings file of this machine. `client` is the client's version, if known.
     pub fn absolute(bin_dir: &Path, client: Option<ClaudeCodeVersion>) -> Self {
-        // Before this version the client ignores `args`.
+        // Earlier versions of the client ignore `args`.
         if client.is_some_and(|version| version < ClaudeCodeVersion(2, 1, 139)) {
             Self::Shell(bin_dir.to_owned())
         } else {
@@ -98,7 +100,7 @@ impl ProgramForm {
                 let path = shell_quoted(&dir.join(program).display().to_string());
                 format!("[ -x {path} ] || exit 0; exec {path}")
             }
-            // A missing program counts as success, so that a teammate without it sees no error.
+            // A missing program counts as success, so that teammates who have not installed it see no error.
             Self::ByName => {
                 format!("command -v {program} >/dev/null 2>&1 || exit 0; exec {program}")
             }
@@ -116,8 +118,8 @@ fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Inserts our hooks into the document: correct ones stay as they are, other hooks of ours are replaced, and hooks of
-/// others are not touched. Returns whether anything changed.
+/// Inserts Throughline's hooks into the document. Correct hooks are kept, outdated ones are replaced, and hooks of
+/// other programs are not changed. Returns whether the document changed.
 pub fn insert(
     document: &JsonDocument,
     form: &ProgramForm,
@@ -126,7 +128,7 @@ pub fn insert(
     let mut changed = false;
     for event in events(document).iter().filter(|event| HOOKS.iter().all(|it| it.event != **event))
     {
-        // An event that this version does not handle.
+        // This version does not handle the event.
         changed |= remove_from_event(document, event);
     }
     for hook in &HOOKS {
@@ -168,7 +170,7 @@ fn ours_in(document: &JsonDocument, event: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Returns our handlers in the document, each with its event.
+/// Returns the Throughline handlers in the document, each with its event.
 pub fn registered(document: &JsonDocument) -> Vec<(&'static HookEvent, Value)> {
     let handlers_of = |hook: &'static HookEvent| {
         let groups = ours_in(document, hook.event);
@@ -183,9 +185,9 @@ pub fn registered(document: &JsonDocument) -> Vec<(&'static HookEvent, Value)> {
     HOOKS.iter().flat_map(handlers_of).collect()
 }
 
-/// Removes all of our hooks, and objects that are empty without them. Returns whether anything changed.
+/// Removes all Throughline hooks, and the objects that are empty without them. Returns whether the document changed.
 pub fn remove(document: &JsonDocument) -> bool {
-    // Older or newer versions of the program may use other events.
+    // All events are searched, since other versions of the program may use other events.
     let events = events(document);
     events.iter().fold(false, |changed, event| remove_from_event(document, event) | changed)
 }
@@ -226,7 +228,7 @@ fn handlers(group: &Value) -> impl Iterator<Item = &Value> {
     group.get("hooks").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Returns whether a handler calls one of our programs, by path or by name.
+/// Returns whether a handler calls a Throughline program, by its path or by its name.
 fn is_ours(handler: &Value) -> bool {
     let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
     command
@@ -234,7 +236,7 @@ fn is_ours(handler: &Value) -> bool {
         .any(|word| PROGRAMS.contains(&word))
 }
 
-/// Returns the path by which a handler calls a program; `None` if it calls it by name.
+/// Returns the path by which a handler calls its program; `None` if the handler calls the program by its name.
 pub fn program_path(handler: &Value) -> Option<PathBuf> {
     let command = handler.get("command")?.as_str()?;
     let path = match handler.get("args") {

@@ -1,5 +1,5 @@
-//! Claude Code's own files: their locations, and how our hooks and MCP server are inserted and removed without
-//! changing anything else.
+//! Claude Code's own files: where they are, and how Throughline's hooks and MCP server are inserted and removed without
+//! any other change.
 
 pub mod client;
 pub mod document;

@@ -21,7 +21,7 @@ impl SettingsScope {
     /// All scopes.
     pub const ALL: [Self; 3] = [Self::User, Self::Local, Self::Project];
 
-    /// Returns its name on the command line.
+    /// Returns the name of the scope on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -30,7 +30,7 @@ impl SettingsScope {
         }
     }
 
-    /// Returns whether its files are committed, so that they must not contain a path of this machine.
+    /// Returns whether the files of the scope are committed, so that they must not contain paths of this machine.
     pub const fn committed(self) -> bool {
         match self {
             Self::Project => true,
@@ -39,7 +39,7 @@ impl SettingsScope {
     }
 }
 
-/// Claude Code's folders, according to the environment.
+/// Folders of Claude Code, as determined by the environment.
 #[derive(Clone, Debug)]
 pub struct ClaudeDirs {
     /// `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
@@ -66,8 +66,8 @@ impl ClaudeDirs {
         }
     }
 
-    /// Returns Claude Code's state file. An old one inside the configuration folder takes precedence, as in the
-    /// client.
+    /// Returns Claude Code's state file. A file at its old location in the configuration folder takes precedence, as in
+    /// the client.
     pub fn state_file(&self) -> PathBuf {
         let old = self.config.join(".config.json");
         let used = std::fs::metadata(&old).is_ok_and(|found| found.is_file() && found.len() > 0);

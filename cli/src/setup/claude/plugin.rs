@@ -1,7 +1,8 @@
-//! Throughline's Claude Code plugin: determines whether the client runs its hooks and its MCP server in a project.
+//! Throughline's Claude Code plugin. This module determines whether the client uses the hooks and the MCP server of the
+//! plugin in a project.
 //!
-//! The client records in `enabledPlugins` of a settings file which plugins are on, and keeps a list of installed ones.
-//! A plugin given with `--plugin-dir` is in neither.
+//! The client records which plugins are on in `enabledPlugins` of a settings file, and keeps a list of installed
+//! plugins. A plugin given with `--plugin-dir` is in neither.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,10 @@ use super::places::SettingsScope;
 use super::replace;
 use crate::world::World;
 
-/// The plugin's name; an `@` and the marketplace may follow it.
+/// The plugin's name, after which `@` and the name of a marketplace may follow.
 const NAME: &str = "throughline";
 
-/// Settings files that turn plugins on, in order of precedence.
+/// Scopes of the settings files that turn plugins on or off, in order of precedence.
 const DECIDING: [SettingsScope; 3] =
     [SettingsScope::Local, SettingsScope::Project, SettingsScope::User];
 
@@ -27,38 +28,39 @@ const INSTALLED: &str = "plugins/installed_plugins.json";
 const ENABLED: &str = "enabledPlugins";
 const MARKETPLACES: &str = "extraKnownMarketplaces";
 
-/// Folders in which the plugin's launcher (`plugin/scripts/run`) searches for a program before `PATH`.
+/// Folders in which the plugin's launcher (`plugin/scripts/run`) searches for a program before it searches `PATH`:
+/// first those in the home, then those of the machine.
 const OF_HOME: [&str; 2] = [".local/bin", ".cargo/bin"];
 const OF_MACHINE: [&str; 2] = ["/usr/local/bin", "/opt/homebrew/bin"];
 
 /// State of the plugin in a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plugin {
-    /// No settings file turns it on.
+    /// No settings file turns the plugin on.
     Off,
-    /// A settings file turns it on, but the client has not installed it.
+    /// A settings file turns the plugin on, but the client has not installed it.
     NotInstalled {
-        /// Its name with the marketplace.
+        /// Name of the plugin with the marketplace.
         name: String,
-        /// The settings file.
+        /// The settings file that turns the plugin on.
         settings: PathBuf,
     },
-    /// The client runs it.
+    /// The client uses the plugin.
     On {
-        /// Its name with the marketplace.
+        /// Name of the plugin with the marketplace.
         name: String,
-        /// The settings file.
+        /// The settings file that turns the plugin on.
         settings: PathBuf,
     },
 }
 
 impl Plugin {
-    /// Determines whether the plugin is on in the project at `root`. An unreadable settings file turns nothing on;
-    /// `doctor` reports it.
+    /// Determines the state of the plugin in the project at `root`. An unreadable settings file is skipped; `doctor`
+    /// reports it.
     pub fn find(world: &World, root: &Path) -> Self {
         let mut installed = None;
-        // Each settings file decides about the names that it contains; two marketplaces may have a plugin of this
-        // name.
+        // The first settings file that contains a name decides about this name. Several marketplaces may have a plugin
+        // with Throughline's name.
         let mut decided: Vec<String> = Vec::new();
         let mut missing = Self::Off;
         for scope in DECIDING {
@@ -83,21 +85,21 @@ impl Plugin {
         missing
     }
 
-    /// Returns whether the client runs it.
+    /// Returns whether the client uses the plugin.
     pub const fn is_on(&self) -> bool {
         matches!(self, Self::On { .. })
     }
 }
 
-/// Removes the entries that turn the plugin on, and the marketplace of the same name, from a settings file. Returns
-/// whether there were any.
+/// Removes the entries that turn the plugin on, and the marketplace with the plugin's name, from a settings file.
+/// Returns whether there were any.
 pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let remove = |key| remove_from(&root, key, |name, _| is_of_name(name));
     [ENABLED, MARKETPLACES].map(remove).contains(&true)
 }
 
-/// Returns whether a name is that of our plugin or marketplace.
+/// Returns whether this is the name of the Throughline plugin or marketplace.
 fn is_of_name(name: &str) -> bool {
     name.split('@').next() == Some(NAME)
 }
@@ -111,7 +113,7 @@ pub fn program(world: &World, name: &str) -> Option<PathBuf> {
     programs::find(before_path.as_deref(), name).or_else(in_path)
 }
 
-/// Returns the plugins with our name in a settings file, and whether each is on.
+/// Returns the Throughline plugins that a settings file names, each with whether it is on.
 fn switches(settings: &Path) -> Vec<(String, bool)> {
     let value = value(settings).unwrap_or_default();
     let plugins = value.get(ENABLED).and_then(Value::as_object);
@@ -119,13 +121,13 @@ fn switches(settings: &Path) -> Vec<(String, bool)> {
     plugins.filter_map(|(name, is_on)| Some((name.clone(), is_on.as_bool()?))).collect()
 }
 
-/// Returns whether the client's list contains an installation of this name for the user or this project, whose files
-/// exist.
+/// Returns whether the client's list contains a plugin with this name that is installed for the user or this project,
+/// and whose files exist.
 fn is_installed(list: &Value, name: &str, root: &Path) -> bool {
     let Some(entry) = list.get("plugins").and_then(|plugins| plugins.get(name)) else {
         return false;
     };
-    // Older clients list a single installation.
+    // Older clients write one object in place of the list of installations.
     let entries = entry.as_array().map_or_else(|| std::slice::from_ref(entry), Vec::as_slice);
     entries.iter().any(|entry| {
         let path = |key: &str| entry.get(key).and_then(Value::as_str).map(Path::new);

@@ -1,4 +1,5 @@
-//! Record of the entries inserted into Claude Code's files, so that they can be removed exactly.
+//! The record of all entries that the program inserted into Claude Code's files, so that exactly these entries can be
+//! removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,10 +19,10 @@ use crate::failure::{AtPath as _, Failure, Result};
 /// The version of this program.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// Text in each of our entries.
+/// Text that every Throughline entry contains.
 pub const OURS: &str = "throughline";
 
-/// Kind of insertion.
+/// Type of the inserted entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
@@ -29,31 +30,31 @@ pub enum Purpose {
     Hooks,
     /// The MCP server.
     Server,
-    /// Rules that allow our tools.
+    /// Rules that allow Throughline's tools.
     Rules,
-    /// The status line, which the user adds manually.
+    /// The status line, which users add by hand.
     StatusLine,
-    /// The settings that turn the plugin on, written by the client.
+    /// The settings that turn the plugin on, which the client writes.
     Plugin,
-    /// All our MCP servers in the file: a user may have added one to any project.
+    /// All Throughline MCP servers in the file, since a user may have added one to any project.
     Servers,
 }
 
-/// Target of an insertion.
+/// The place of an insertion.
 #[derive(Clone, Copy, Debug)]
 pub struct InsertionPlace<'a> {
-    /// The file.
+    /// The file that contains the entries.
     pub path: &'a Path,
-    /// Kind of insertion.
+    /// Type of the inserted entries.
     pub purpose: Purpose,
-    /// Owner of the settings.
+    /// Scope of the settings.
     pub scope: SettingsScope,
-    /// The project.
+    /// Root of the project.
     pub root: &'a Path,
 }
 
 impl InsertionPlace<'_> {
-    /// Returns the project of the insertion; user settings belong to none.
+    /// Returns the project of the insertion; `None` for settings of the user.
     fn project(&self) -> Option<PathBuf> {
         match self.scope {
             SettingsScope::User => None,
@@ -61,18 +62,18 @@ impl InsertionPlace<'_> {
         }
     }
 
-    /// Returns the folder that the file must not leave through symbolic links. A repository contains its files, and
-    /// could make them point anywhere; the user's own links are trusted.
+    /// Returns the folder that must contain the file after its symbolic links are resolved. A file of a repository
+    /// could be a link to any place; links of the user's own files are trusted.
     pub fn bound(&self) -> Option<&Path> {
         match (self.scope, self.purpose) {
-            // The servers of the local scope are in the user's own file.
+            // The servers of the local scope are in the user's own file, so their links are trusted.
             (SettingsScope::Local, Purpose::Server | Purpose::Servers)
             | (SettingsScope::User, _) => None,
             (SettingsScope::Local | SettingsScope::Project, _) => Some(self.root),
         }
     }
 
-    /// Removes our entries from a document. Returns whether there were any.
+    /// Removes Throughline's entries from a document. Returns whether there were any.
     pub fn clear(&self, document: &JsonDocument) -> bool {
         match self.purpose {
             Purpose::Hooks => hooks::remove(document),
@@ -84,30 +85,30 @@ impl InsertionPlace<'_> {
         }
     }
 
-    /// Returns whether a text is valid and contains no entry of ours.
+    /// Returns whether a text is valid and contains no Throughline entry.
     fn is_clear(&self, text: &str) -> Result<bool> {
         Ok(!self.clear(&JsonDocument::parse(self.path, Some(text))?))
     }
 }
 
-/// One change to a file of the user. It can be undone without a copy of the file, which may contain secrets.
+/// One change to a user's file. The change can be undone without a copy of the file, which may contain secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Insertion {
-    /// The file as it was named; may be a symbolic link.
+    /// Path of the file as it was given; it may be a symbolic link.
     pub path: PathBuf,
-    /// Kind of insertion.
+    /// Type of the inserted entries.
     pub purpose: Purpose,
-    /// Owner of the settings.
+    /// Scope of the settings.
     pub scope: SettingsScope,
-    /// The project of the insertion; user settings belong to none.
+    /// Root of the project; `None` for settings of the user.
     pub root: Option<PathBuf>,
-    /// Whether the file existed before.
+    /// Whether the file existed before the change.
     pub existed: bool,
-    /// Folders that were created for it.
+    /// Folders that were created for the file.
     pub created: Vec<PathBuf>,
     /// The backup beside the file.
     pub backup: Option<PathBuf>,
-    /// Version of the program that inserted or last compared the entries; version 0.1.0 recorded none.
+    /// Version of the program that inserted the entries or last compared them. Version 0.1.0 did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// The changed part of the file.
@@ -132,7 +133,7 @@ impl Insertion {
         }
     }
 
-    /// Returns the place of this insertion; `root` is used if it belongs to no project.
+    /// Returns the place of this insertion. For settings of the user, the place has the given `root`.
     pub fn place<'a>(&'a self, root: &'a Path) -> InsertionPlace<'a> {
         InsertionPlace {
             path: &self.path,
@@ -142,7 +143,7 @@ impl Insertion {
         }
     }
 
-    /// Returns whether a text contains our entries unchanged, and no other entries of ours.
+    /// Returns whether a text contains the inserted entries unchanged, and no other Throughline entries.
     pub fn is_whole(&self, text: &str, place: &InsertionPlace<'_>) -> bool {
         let undone = self.change.undo(text);
         undone.is_some_and(|undone| place.is_clear(&undone).unwrap_or(false))
@@ -153,7 +154,7 @@ impl Insertion {
     }
 }
 
-/// All insertions of this user.
+/// All insertions into files of this user.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct InsertionRecord {
     /// Insertions in the order in which they were made.
@@ -162,7 +163,7 @@ pub struct InsertionRecord {
 }
 
 impl Purpose {
-    /// Returns the name of the inserted part, for messages.
+    /// Returns the name of these entries for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hooks => "the hooks",
@@ -175,7 +176,7 @@ impl Purpose {
 }
 
 impl InsertionRecord {
-    /// Reads the record. A missing or damaged record is empty; our entries are then recognised by the programs that
+    /// Reads the record. A missing or damaged record counts as empty; then entries are recognised by the programs that
     /// they call.
     pub fn read(dirs: &UserDirs) -> Self {
         fs::read(file(dirs))
@@ -200,7 +201,8 @@ impl InsertionRecord {
         self.insertions.retain(|known| !known.is_about(place));
     }
 
-    /// Records that the insertions at a place were compared with the entries that this version of the program inserts.
+    /// Records that the insertions at a place were compared with the entries that this version of the program would
+    /// insert.
     pub fn note_program(&mut self, place: &InsertionPlace<'_>) {
         for known in self.insertions.iter_mut().filter(|known| known.is_about(place)) {
             known.program = Some(PROGRAM.to_owned());
@@ -218,7 +220,7 @@ impl InsertionRecord {
         }
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-        // Private, since it contains parts of the user's settings.
+        // The file is private, since it contains parts of the user's settings.
         Ok(store::replace(&path, text.as_bytes(), Privacy::Private)?)
     }
 }
@@ -227,9 +229,9 @@ fn file(dirs: &UserDirs) -> PathBuf {
     dirs.data.join("installed.json")
 }
 
-/// Lets `insert` add our entries to the file of a place; it returns whether it changed the document. Recorded entries
-/// in the file are first removed exactly, so that the record still describes the file without our entries. Returns
-/// whether the file changed.
+/// Adds entries to the file of a place. `insert` adds them to the document, and returns whether it changed the
+/// document. Recorded entries in the file are removed exactly before that, so that the new record still describes the
+/// file without Throughline's entries. Returns whether the file changed.
 pub fn put_in(
     record: &mut InsertionRecord,
     place: &InsertionPlace<'_>,
@@ -272,9 +274,9 @@ pub fn put_in(
     Ok(true)
 }
 
-/// Removes our entries from the file of a place. With a record the file is restored byte for byte; otherwise our
-/// entries are recognised by the programs that they call. Returns whether the file changed. The record is kept if this
-/// fails, so that the next attempt is as exact.
+/// Removes Throughline's entries from the file of a place. If there is a record, the file is restored byte for byte;
+/// otherwise the entries are recognised by the programs that they call. Returns whether the file changed. If the
+/// removal fails, the record is kept, so that the next attempt can use it.
 pub fn take_out(
     record: &mut InsertionRecord,
     place: &InsertionPlace<'_>,
@@ -286,15 +288,15 @@ pub fn take_out(
 }
 
 fn take_out_of(known: Option<Insertion>, place: &InsertionPlace<'_>, run: RunMode) -> Result<bool> {
-    // Without the file there is nothing to remove or to lock.
+    // A missing file needs neither a change nor a lock.
     if !place.path.exists() {
         return Ok(false);
     }
-    // Links out of the project are not followed, since our insertion was inside.
+    // Links out of the project are not followed: the recorded insertion was into a file inside it.
     if place.bound().is_some_and(|root| check_inside(place.path, root).is_err()) {
         return Ok(false);
     }
-    // A damaged file without our entries needs no repair.
+    // A file without Throughline's entries is not parsed, since it may be damaged.
     if place.path.is_file() && !replace::holds(place.path, OURS)? {
         return Ok(false);
     }
@@ -318,7 +320,8 @@ fn take_out_of(known: Option<Insertion>, place: &InsertionPlace<'_>, run: RunMod
     Ok(true)
 }
 
-/// Removes leftovers of the insertion: the backup if it equals the file, and folders that are empty again.
+/// Removes remains of the insertion: the backup if it equals the file, and the folders that were created and are empty
+/// again.
 fn tidy(known: &Insertion, replaced: &Replaced) {
     if let Some(backup) = &known.backup
         && fs::read(backup).ok().as_deref() == replaced.after.as_ref().map(String::as_bytes)

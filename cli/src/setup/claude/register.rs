@@ -18,19 +18,19 @@ use crate::world::World;
 pub struct RegisterReport {
     /// The settings file with the hooks.
     pub settings: PathBuf,
-    /// Whether it changed.
+    /// Whether the settings file changed.
     pub settings_changed: bool,
-    /// Its backup, if one was made.
+    /// Backup of the settings file, if one was made.
     pub backup: Option<PathBuf>,
     /// The file with the MCP server.
     pub servers: PathBuf,
-    /// Whether it changed.
+    /// Whether the file with the MCP server changed.
     pub servers_changed: bool,
     /// The version of the installed client, if known.
     pub client: Option<String>,
 }
 
-/// Registers hooks and server in the files of `scope`. The server is registered even if the hooks cannot be.
+/// Registers hooks and server in the files of `scope`. If the hooks cannot be registered, the server still is.
 pub fn register(world: &World, scope: SettingsScope, root: &Path) -> Result<RegisterReport> {
     let client = client::find(world).and_then(|client| client::version(&client));
     let mut record = InsertionRecord::read(&world.dirs);
@@ -43,7 +43,7 @@ pub fn register(world: &World, scope: SettingsScope, root: &Path) -> Result<Regi
         None => put_in(&mut record, &place, world.now, |document| wanted.insert(document, &place)),
     };
     let backup = record.get(&place).and_then(|known| known.backup.clone());
-    // Written at once, so that the change can be undone if a later step fails.
+    // The record is written before the next step, so that this change can be undone if the step fails.
     record.write(&world.dirs)?;
     let place = InsertionPlace { path: &servers, purpose: Purpose::Server, scope, root };
     let wanted = Registration::server(world, scope, &world.bin_dir);
@@ -55,8 +55,8 @@ pub fn register(world: &World, scope: SettingsScope, root: &Path) -> Result<Regi
     Ok(RegisterReport { settings, settings_changed, backup, servers, servers_changed, client })
 }
 
-/// Returns the reason why the settings file of `scope` cannot be replaced, if any. If a link leads into a folder
-/// managed by others, the remedy is another scope, not a change of permissions.
+/// Returns the failure if the settings file of `scope` cannot be replaced. If a symbolic link leads to a folder that
+/// another program manages, the suggested remedy is another scope instead of other permissions.
 pub fn unwritable(world: &World, scope: SettingsScope, root: &Path) -> Option<Failure> {
     let settings = world.claude.settings(scope, root);
     let target = super::replace::resolve(&settings).ok()?;
@@ -72,7 +72,7 @@ pub fn unwritable(world: &World, scope: SettingsScope, root: &Path) -> Option<Fa
     )))
 }
 
-/// Fails if the files of `scope` cannot be changed; changes nothing.
+/// Fails if the files of `scope` cannot be changed. The check changes nothing.
 pub fn check(world: &World, scope: SettingsScope, root: &Path) -> Result {
     for path in [world.claude.settings(scope, root), world.claude.servers(scope, root)] {
         let text = super::replace::read(&path)?;
@@ -81,16 +81,16 @@ pub fn check(world: &World, scope: SettingsScope, root: &Path) -> Result {
     Ok(())
 }
 
-/// Entries that this version of the program registers in a file.
+/// The entries that this version of the program registers in a file.
 pub enum Registration {
-    /// The hooks, for a client of this version, if known.
+    /// The hooks, with the version of the client if it is known.
     Hooks(ProgramForm, Option<ClaudeCodeVersion>),
-    /// The MCP server: its command and variables.
+    /// The MCP server, as its command and its environment variables.
     Server(String, serde_json::Value),
 }
 
 impl Registration {
-    /// Returns the hooks with the programs in a folder.
+    /// Returns the registration of the hooks whose programs are in `folder`.
     pub fn hooks(scope: SettingsScope, folder: &Path, client: Option<ClaudeCodeVersion>) -> Self {
         let form = if scope.committed() {
             ProgramForm::ByName
@@ -100,7 +100,7 @@ impl Registration {
         Self::Hooks(form, client)
     }
 
-    /// Returns the server with the program in a folder.
+    /// Returns the registration of the MCP server whose program is in `folder`.
     pub fn server(world: &World, scope: SettingsScope, folder: &Path) -> Self {
         let command = match scope.committed() {
             true => server::PROGRAM.to_owned(),
@@ -109,7 +109,7 @@ impl Registration {
         Self::Server(command, variables(world, scope))
     }
 
-    /// Inserts the entries into a document. Returns whether anything changed.
+    /// Inserts the entries into a document. Returns whether the document changed.
     pub fn insert(&self, document: &JsonDocument, place: &InsertionPlace<'_>) -> Result<bool> {
         match self {
             Self::Hooks(form, client) => hooks::insert(document, form, *client),
@@ -120,7 +120,8 @@ impl Registration {
     }
 }
 
-/// Returns the variables for folders that differ from the defaults, since the client may not pass its environment on.
+/// Returns the variables for folders that differ from the defaults. They are registered because the client may not pass
+/// on its environment.
 fn variables(world: &World, scope: SettingsScope) -> serde_json::Value {
     let mut variables = serde_json::Map::new();
     if !scope.committed() {
@@ -138,17 +139,17 @@ fn variables(world: &World, scope: SettingsScope) -> serde_json::Value {
     variables.into()
 }
 
-/// Entries of ours in one of Claude Code's files.
+/// Throughline's entries in one of Claude Code's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedPart {
     /// The file.
     pub path: PathBuf,
-    /// Kind of part.
+    /// Type of the entries.
     pub purpose: Purpose,
 }
 
-/// Removes our entries from every recorded file, from the user's files, and from the files of the projects at `roots`.
-/// Returns the parts found, and the failures of those that could not be removed.
+/// Removes Throughline's entries from every recorded file, from the user's files, and from the files of the projects at
+/// `roots`. Returns the entries found, and the failures for those that could not be removed.
 pub fn unregister(
     world: &World,
     roots: &[PathBuf],
@@ -164,13 +165,13 @@ pub fn unregister(
         };
         let part = RemovedPart { path: place.path.to_owned(), purpose };
         match take_out(record, place, run) {
-            // In a dry run a recorded insertion is found a second time.
+            // A dry run finds a recorded insertion twice, because the file still contains it.
             Ok(true) if !parts.contains(&part) => parts.push(part),
             Ok(_) => {}
             Err(failure) => failures.push(failure),
         }
     };
-    // In reverse order, so that each insertion finds the file as it left it.
+    // Insertions are removed in reverse order, so that each removal finds the file as the insertion left it.
     let known: Vec<_> = record.insertions.iter().rev().cloned().collect();
     for insertion in &known {
         take(&mut record, &insertion.place(home));
@@ -197,7 +198,7 @@ pub fn unregister(
     (parts, failures)
 }
 
-/// Returns each scope with the project of its files; the user's files are listed once.
+/// Returns each scope with the root of the project whose files it means; the user's scope is returned once.
 fn places(roots: &[PathBuf]) -> impl Iterator<Item = (SettingsScope, &Path)> {
     let of_project = roots.iter().flat_map(|root| {
         [SettingsScope::Local, SettingsScope::Project].map(|scope| (scope, root.as_path()))
@@ -210,7 +211,7 @@ fn places(roots: &[PathBuf]) -> impl Iterator<Item = (SettingsScope, &Path)> {
 pub struct FileRegistrations {
     /// The file.
     pub path: PathBuf,
-    /// The handlers of our hooks with their events, or the reason why the file cannot be read.
+    /// The handlers of Throughline's hooks with their events, or the reason why the file is unreadable.
     pub hooks: Result<Vec<(&'static hooks::HookEvent, serde_json::Value)>>,
     /// Whether the file disables all hooks.
     pub disabled: bool,
@@ -218,7 +219,7 @@ pub struct FileRegistrations {
     pub cleanup_days: Option<u64>,
 }
 
-/// Finds our hooks in the settings files of all scopes.
+/// Finds Throughline's hooks in the settings files of all scopes.
 pub fn find_hooks(world: &World, root: &Path) -> Vec<FileRegistrations> {
     let look = |scope| {
         let path = world.claude.settings(scope, root);
@@ -239,8 +240,8 @@ pub fn find_hooks(world: &World, root: &Path) -> Vec<FileRegistrations> {
     SettingsScope::ALL.into_iter().filter_map(look).collect()
 }
 
-/// Finds our MCP server in the files of all scopes: returns the first one that contains it, or the error of an
-/// unreadable file.
+/// Finds Throughline's MCP server in the files of all scopes. Returns the first file that contains the server, or the
+/// error of an unreadable file.
 pub fn find_server(world: &World, root: &Path) -> Result<Option<(PathBuf, serde_json::Value)>> {
     for scope in [SettingsScope::Local, SettingsScope::Project, SettingsScope::User] {
         let path = world.claude.servers(scope, root);

@@ -1,5 +1,5 @@
-//! Replaces a file of the user: under the client's own lock, after reading it again, as a whole by rename, with the
-//! same mode, through symbolic links, and with a backup beside it.
+//! Replacement of a user's file. The file is read and replaced while Claude Code's own lock is held. The whole file is
+//! replaced by a rename, with the same mode. Symbolic links are followed, and a backup is kept beside the file.
 
 use std::fs::{self, DirBuilder};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -12,26 +12,26 @@ use memory_store::fs::open_regular::{self, Links};
 
 use crate::failure::{AtPath as _, Failure, Result};
 
-/// Maximum bytes of a settings file; larger files are rejected.
+/// Maximum bytes of a settings file; a larger file is rejected.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Maximum symbolic links that are followed before they count as a loop.
+/// Maximum number of symbolic links that are followed; a longer chain counts as a loop.
 const LINKS_MAX: usize = 16;
 
-/// Longest wait for a lock held by another program.
+/// Longest wait for a lock that another program has.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Age at which a lock counts as left by a crashed program: the client renews its lock more often.
+/// Age after which a lock is considered abandoned by a crashed program. Claude Code renews its locks more often.
 const LOCK_STALE: Duration = Duration::from_secs(10);
 
-/// Next state of a file.
+/// The decision about a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NextText {
-    /// It stays unchanged.
+    /// The file stays unchanged.
     Keep,
-    /// It is replaced by this text.
+    /// The file is replaced by this text.
     Write(String),
-    /// It is deleted.
+    /// The file is deleted.
     Remove,
 }
 
@@ -53,22 +53,22 @@ impl NextText {
 pub struct Replaced {
     /// New text of the file; `None` if it was deleted.
     pub after: Option<String>,
-    /// Copy of its previous text.
+    /// The backup, with the previous text of the file.
     pub backup: Option<PathBuf>,
-    /// Folders that had to be created, outermost first.
+    /// Folders that were created, outermost first.
     pub created: Vec<PathBuf>,
 }
 
 /// Whether files are changed or only examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMode {
-    /// They are changed.
+    /// Files are changed.
     Real,
-    /// They stay unchanged.
+    /// Files stay unchanged.
     Dry,
 }
 
-/// Like [`replace`] without a backup; in a dry run only returns the result.
+/// Like [`replace`], but without a backup. In a dry run, only returns the result.
 pub fn change(
     path: &Path,
     run: RunMode,
@@ -82,7 +82,8 @@ pub fn change(
     Ok(decide(&path, before.as_deref())?.replacing(before.as_deref()))
 }
 
-/// Calls `decide` with the text of the file at `path`, and applies its decision. Returns `None` if nothing was done.
+/// Calls `decide` with the text of the file at `path`, and executes the decision. Returns `None` if the file stays
+/// unchanged.
 pub fn replace(
     path: &Path,
     backup_at: Option<Timestamp>,
@@ -140,7 +141,7 @@ fn replace_locked(
     Ok(Some(replaced))
 }
 
-/// Resolves the symbolic links of `path`; the target need not exist.
+/// Resolves the symbolic links in `path`. The target need not exist.
 pub fn resolve(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -150,13 +151,13 @@ pub fn resolve(path: &Path) -> Result<PathBuf> {
     Err(Failure::new(format!("{}: too many symbolic links", path.display())))
 }
 
-/// Rejects a file that is outside the folder `root` after resolving symbolic links.
+/// Fails if a file, after its symbolic links are resolved, is outside the folder `root`.
 pub fn check_inside(path: &Path, root: &Path) -> Result {
     let target = resolve(path)?;
     let canonical = root.canonicalize().at(root)?;
     let there = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
     let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
-    // The target of a link may contain `..` after folders that do not exist yet.
+    // The target of a link may contain `..` after the name of a folder that does not exist yet.
     let is_inside = there.is_some_and(|there| there.starts_with(&canonical))
         && (target.parent().is_some_and(Path::exists) || !climbs(&target));
     if is_inside {
@@ -178,7 +179,7 @@ pub fn read(path: &Path) -> Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Returns whether a file contains `mark`, even if it is otherwise damaged. A folder contains none.
+/// Returns whether a file contains the text `mark`, even if the file is damaged. A folder does not contain it.
 pub fn holds(path: &Path, mark: &str) -> Result<bool> {
     if path.is_dir() {
         return Ok(false);
@@ -207,12 +208,12 @@ fn back_up(path: &Path, text: &str, now: Timestamp) -> Result<PathBuf> {
     Ok(backup)
 }
 
-/// Writes a whole file, with the mode of the file `like`.
+/// Writes a whole file with the permissions of the file `like`.
 fn write(path: &Path, like: &Path, text: &str) -> Result {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let mut builder = tempfile::Builder::new();
     let permissions = fs::metadata(like).map(|found| found.permissions()).ok();
-    // A new file gets the mode that the user's umask allows, as from any editor.
+    // A new file has the permissions that the user's umask allows, as if an editor had written it.
     let new = disk::permissions(0o666);
     builder.permissions(permissions.clone().unwrap_or(new));
     let mut file = builder.prefix(".throughline-").tempfile_in(parent).at(parent)?;
@@ -233,7 +234,7 @@ fn create_folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
-/// Removes folders that we created, innermost first, if they are empty.
+/// Removes the folders in `created` that are empty, innermost first.
 pub fn remove_folders(created: &[PathBuf]) {
     for folder in created.iter().rev() {
         if fs::remove_dir(folder).is_err() {
@@ -242,8 +243,8 @@ pub fn remove_folders(created: &[PathBuf]) {
     }
 }
 
-/// The lock that Claude Code uses for its own files: a folder beside the file. It is held for milliseconds, and may be
-/// taken over after ten seconds.
+/// The lock that Claude Code uses for its own files: a folder beside the file. Claude Code holds the lock for
+/// milliseconds. A lock that is ten seconds old may be taken over.
 struct FileLock(PathBuf);
 
 impl FileLock {
@@ -266,7 +267,8 @@ impl FileLock {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                     return Err(error).at(&lock);
                 }
-                // If it cannot be removed, for example because it is a file, this waits for it as for any other lock.
+                // If the abandoned lock cannot be removed, for example because it is a file, the function waits as for
+                // any other lock.
                 Err(_) if is_stale(&lock) && fs::remove_dir(&lock).is_ok() => {}
                 Err(_) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(20))

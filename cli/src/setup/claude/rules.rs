@@ -1,20 +1,20 @@
-//! Rules that let Claude use our read-only tools without a question each time.
+//! Rules that let Claude use Throughline's read-only tools without asking the user each time.
 
 use super::document::{JsonDocument, input, remove_from, remove_if_empty};
 use crate::failure::Result;
 
-/// Read-only tools with a rule for each.
+/// The read-only tools; each has a rule.
 const TOOLS: [&str; 3] = ["recall", "search_sessions", "status"];
 
-/// Prefix of our tools in the server that `init` registers.
+/// Prefix of the tools' names in the server that `init` registers.
 pub const OF_SERVER: &str = "mcp__throughline__";
-/// Prefix of our tools in the plugin's server.
+/// Prefix of the tools' names in the plugin's server.
 pub const OF_PLUGIN: &str = "mcp__plugin_throughline_throughline__";
 
 const PERMISSIONS: &str = "permissions";
 const ALLOW: &str = "allow";
 
-/// Inserts the rules for the tools of one server into the document, each once. Returns whether anything changed.
+/// Inserts the missing rules for the tools of one server into the document. Returns whether the document changed.
 pub fn insert(document: &JsonDocument, prefix: &str) -> Result<bool> {
     let there = there(document);
     let rules = TOOLS.map(|tool| format!("{prefix}{tool}"));
@@ -33,7 +33,7 @@ pub fn insert(document: &JsonDocument, prefix: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Removes the rules, and objects that are empty without them. Returns whether there were any.
+/// Removes the rules, and the objects that are empty without them. Returns whether there were any.
 pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let Some(permissions) = root.object_value(PERMISSIONS) else { return false };

@@ -1,4 +1,4 @@
-//! Our MCP server in Claude Code's file of servers for a scope.
+//! Throughline's MCP server in Claude Code's file of servers for a scope.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::failure::Result;
 /// The name of the server in Claude Code.
 pub const NAME: &str = "throughline";
 
-/// The program, without its folder.
+/// File name of the server's program.
 pub const PROGRAM: &str = "throughline-mcp";
 
 const SERVERS: &str = "mcpServers";
 const PROJECTS: &str = "projects";
 
-/// Inserts the server into the document, with variables that a client may not pass on by itself. Returns whether
-/// anything changed.
+/// Inserts the server into the document, with environment variables that the client may not pass on. Returns whether
+/// the document changed.
 pub fn insert(
     document: &JsonDocument,
     scope: SettingsScope,
@@ -48,7 +48,7 @@ pub fn insert(
     Ok(true)
 }
 
-/// Removes the server, and objects that are empty without it. Returns whether anything changed.
+/// Removes the server, and the objects that are empty without it. Returns whether the document changed.
 pub fn remove(document: &JsonDocument, scope: SettingsScope, root: &Path) -> bool {
     let Ok(top) = document.object() else { return false };
     let Some(holder) = holder(&top, scope, root) else { return false };
@@ -60,7 +60,7 @@ pub fn remove(document: &JsonDocument, scope: SettingsScope, root: &Path) -> boo
     true
 }
 
-/// Removes every server that starts our program, under any name and for any project, and the objects that are empty
+/// Removes every server that starts the program, under any name and for any project, and the objects that are empty
 /// without it. Returns whether there was one.
 pub fn remove_all(document: &JsonDocument) -> bool {
     let Ok(top) = document.object() else { return false };
@@ -77,7 +77,7 @@ pub fn remove_all(document: &JsonDocument) -> bool {
     of_user || !names.is_empty()
 }
 
-/// Returns the names of servers that start our program through another program, such as a shell.
+/// Returns the names of servers that start the program through another program, such as a shell.
 pub fn wrapped(document: &JsonDocument) -> Vec<String> {
     let value = document.value();
     let projects = value[PROJECTS].as_object().into_iter().flat_map(|projects| projects.values());
@@ -109,7 +109,7 @@ fn starts_program(entry: &Value) -> bool {
     }
 }
 
-/// Returns the entry of the server, if there is one.
+/// Returns the entry of the server in the document.
 pub fn registered(document: &JsonDocument, scope: SettingsScope, root: &Path) -> Option<Value> {
     let top = document.object().ok()?;
     holder(&top, scope, root)?.object_value(SERVERS)?.get(NAME)?.value()?.to_serde_value()

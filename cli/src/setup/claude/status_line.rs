@@ -1,4 +1,4 @@
-//! The status line in a settings file, which a person adds as docs/usage.md describes.
+//! The status line in a settings file. Users add it as docs/usage.md describes.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::document::JsonDocument;
 
 const KEY: &str = "statusLine";
 
-/// Removes the status line if it is our command and nothing else. Returns whether the document changed.
+/// Removes the status line if its command is only `throughline statusline`. Returns whether the document changed.
 pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let Some(property) = root.get(KEY) else { return false };
@@ -18,7 +18,7 @@ pub fn remove(document: &JsonDocument) -> bool {
     is_ours
 }
 
-/// Returns the command of a status line that runs our command among others.
+/// Returns the command of a status line that runs `throughline statusline` among other commands.
 pub fn wrapped(document: &JsonDocument) -> Option<String> {
     let value = document.value();
     let command = value[KEY]["command"].as_str()?;
@@ -26,7 +26,7 @@ pub fn wrapped(document: &JsonDocument) -> Option<String> {
     is_wrapped.then(|| command.to_owned())
 }
 
-/// Returns whether a status line runs our command alone: a person wrote a command that does more.
+/// Returns whether a status line runs only `throughline statusline`. A command that does more was written by the user.
 fn is_ours(value: &Value) -> bool {
     let command = value["command"].as_str().unwrap_or_default();
     let mut words = command.split_whitespace();

@@ -1,4 +1,4 @@
-//! Inserts and removes entries in every style of settings file.
+//! Tests that insert entries into settings files of many styles, and remove them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::replace::{NextText, RunMode, replace};
 use super::server;
 use crate::exit;
 
-/// Also used by the journeys of `init` and `uninstall`.
+/// The journeys of `init` and `uninstall` use the same styles.
 #[path = "../../../tests/command/styles.rs"]
 mod styles;
 
@@ -188,7 +188,8 @@ fn what_the_user_changed_since_stays_and_the_rest_is_as_before() {
         let restored = home.text().unwrap();
         let parse = |text: &str| JsonDocument::parse(Path::new("s"), Some(text)).unwrap().value();
         assert_eq!(parse(&restored), parse(&expected), "{style}");
-        // With other hooks around ours the changed part is not contiguous, and a file on one line was reformatted.
+        // The exact text is expected only if the changed part is contiguous and the lines are kept: there must be no
+        // other hooks around Throughline's, and the file must have several lines.
         if !before.contains("PreToolUse") && before.trim().contains('\n') {
             assert_eq!(restored, expected, "{style}");
         }
@@ -216,7 +217,7 @@ fn another_folder_of_ours_is_replaced_and_others_in_the_same_group_stay() {
     assert!(hooks::remove(&document));
     let left = document.value();
     assert_eq!(left["hooks"]["Stop"][0]["hooks"][0]["command"], "bell");
-    // Entries of an older version of the program are removed too.
+    // Entries that an older version of the program registered are removed too.
     assert!(left["hooks"].get("Notification").is_none(), "{left}");
 }
 
@@ -347,7 +348,7 @@ fn a_repository_cannot_lead_us_out_of_itself() {
     fs::write(outside.join("settings.json"), "{}\n").unwrap();
     symlink(&outside, root.join(".claude")).unwrap();
     refused(&mut record);
-    // The file is a link, to an existing or a missing target.
+    // The file is a link, whose target exists or is missing.
     fs::remove_file(root.join(".claude")).unwrap();
     fs::create_dir(root.join(".claude")).unwrap();
     for target in ["../../outside/settings.json", "../../outside/new/a", "none/../../../outside/a"]
@@ -358,7 +359,7 @@ fn a_repository_cannot_lead_us_out_of_itself() {
     }
     assert_eq!(fs::read_to_string(outside.join("settings.json")).unwrap(), "{}\n");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
-    // Links inside the project are followed, like all links of the user.
+    // Links whose target is inside the project are followed, like all links of the user.
     symlink("../shared.json", &settings).unwrap();
     assert!(put(&mut record, &place).unwrap());
     assert!(fs::read_to_string(root.join("shared.json")).unwrap().contains("throughline-stop"));
@@ -414,7 +415,8 @@ fn the_server_is_put_where_its_scope_is_kept_and_taken_out_again() {
     }
 }
 
-/// The plugin contains a copy of the registered hooks, since it is read without this program.
+/// The plugin contains a copy of the hooks, since Claude Code reads the plugin without running this program. The copy
+/// must be equal.
 #[test]
 fn the_plugin_registers_the_same_hooks() {
     let plugin: serde_json::Value =

@@ -1,5 +1,4 @@
-//! A change of one of the user's text files, which can be undone without a copy of the file, since that may contain
-//! secrets.
+//! A change to a user's text file. It can be undone without a copy of the file, which may contain secrets.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +9,9 @@ pub struct TextChange {
     pub after: String,
     /// Start of the changed part, in bytes.
     pub start: usize,
-    /// Text before the change.
+    /// The changed part before the change.
     pub replaced: String,
-    /// Text after the change.
+    /// The changed part after the change.
     pub inserted: String,
 }
 
@@ -28,13 +27,13 @@ impl TextChange {
         }
     }
 
-    /// Returns whether a text was not changed since.
+    /// Returns whether a text has not changed since the change was made.
     pub fn is_untouched(&self, text: &str) -> bool {
         blake3::hash(text.as_bytes()).to_hex().as_str() == self.after
     }
 
-    /// Returns the text without the change, byte for byte, if it was not changed since, or if it still contains the
-    /// inserted part as a whole, exactly once.
+    /// Returns the text without the change, byte for byte. Returns `None` if the text has changed since, unless it
+    /// still contains the whole inserted part exactly once.
     pub fn undo(&self, text: &str) -> Option<String> {
         let start = if self.is_untouched(text) {
             self.start
@@ -52,7 +51,7 @@ impl TextChange {
     }
 }
 
-/// Returns the part in which two texts differ: its start, and its end in each.
+/// Returns the part in which two texts differ: its start, its end in `before`, and its end in `after`.
 fn changed_part(before: &str, after: &str) -> (usize, usize, usize) {
     let pairs = before.bytes().zip(after.bytes());
     let mut start = pairs.take_while(|(one, other)| one == other).count();

@@ -1,6 +1,6 @@
-//! Upgrading the entries that an earlier version of the program registered with Claude Code.
+//! Upgrade of the entries that an earlier version of the program registered with Claude Code.
 //!
-//! Only entries that the record lists, and that are in their file as they were inserted, are changed. Entries that a
+//! Only entries that are in the record, and that are in their file exactly as inserted, are changed. Entries that a
 //! person changed or removed stay as they are.
 
 use std::path::{Path, PathBuf};
@@ -27,29 +27,30 @@ pub struct Upgraded {
     pub failures: Vec<Failure>,
 }
 
-/// A file with entries of an earlier version.
+/// A file with entries that an earlier version registered.
 #[derive(Debug)]
 pub struct Left {
     /// The file.
     pub path: PathBuf,
-    /// Owner of the settings.
+    /// Scope of the settings.
     pub scope: SettingsScope,
 }
 
-/// Next state of the entries in a file.
+/// Result for the entries in a file.
 enum EntriesState {
-    /// The file contains no entries any more, or this version registers the same entries.
+    /// The file no longer contains entries, or contains those that this version registers.
     Current,
-    /// The entries were changed.
+    /// The entries were upgraded.
     Upgraded,
-    /// The entries are of an earlier version, and stay so: a person changed them, or the file is committed.
+    /// The entries are of an earlier version and were not changed, because a person changed them or the file is
+    /// committed.
     Left,
-    /// The form of the entries depends on the client's version, which cannot be found at present.
+    /// The form of the entries depends on the client's version, which is currently unknown.
     Later,
 }
 
-/// Upgrades the entries that are registered for all projects, and for the projects at `roots`. Each version of the
-/// program checks an entry once.
+/// Upgrades the entries that are registered for all projects, and those for the projects at `roots`. Each version of
+/// the program checks an entry only once.
 ///
 /// # Errors
 /// Returns an error if the record cannot be written.
@@ -69,13 +70,13 @@ pub fn upgrade(world: &World, roots: &[&Path]) -> Result<Upgraded> {
     }
     let client = client::find(world).and_then(|client| client::version(&client));
     for known in &due {
-        // Entries for all projects have no root, and need none.
+        // Entries for all projects have no root, so any folder serves as the root of their place.
         let place = known.place(&world.cwd);
         match upgrade_one(world, &mut record, known, &place, client) {
             Ok(EntriesState::Current) => record.note_program(&place),
             Ok(EntriesState::Upgraded) => done.files.push(known.path.clone()),
             Ok(EntriesState::Left) => {
-                // A committed file is checked again at the next upgrade, since a colleague may have upgraded it.
+                // A committed file is checked again at the next run, since a colleague may have changed it.
                 if !known.scope.committed() {
                     record.note_program(&place);
                 }
@@ -101,12 +102,12 @@ fn upgrade_one(
     let Some(registered) = FileEntries::find(&document, place) else {
         return Ok(EntriesState::Current);
     };
-    // A program is started only if its path was registered by this program.
+    // The program is started to determine its version only if this program registered its path.
     let is_whole = known.is_whole(&text, place);
     let folder = registered.folder().filter(|folder| !(is_whole && is_earlier(folder)));
     let folder = folder.unwrap_or_else(|| world.bin_dir.clone());
     let wanted = match registered {
-        // A client of an unknown version may need a shell.
+        // If the client's version is unknown, the client may require a shell.
         FileEntries { needs_shell: true, .. } if client.is_none() => {
             return Ok(EntriesState::Later);
         }
@@ -125,7 +126,7 @@ fn upgrade_one(
     Ok(EntriesState::Upgraded)
 }
 
-/// Returns whether the programs of a folder are of an earlier version, or do not run. Earlier programs would write
+/// Returns whether the programs in a folder are of an earlier version, or do not run. Earlier programs would write into
 /// stores that this version has migrated.
 fn is_earlier(folder: &Path) -> bool {
     let version = programs::version(&folder.join(background::PROGRAM));
@@ -133,17 +134,17 @@ fn is_earlier(folder: &Path) -> bool {
     version < client::ClaudeCodeVersion::parse(PROGRAM)
 }
 
-/// Our entries in a file.
+/// Throughline's entries in a file.
 struct FileEntries {
     purpose: Purpose,
-    /// First program that the entries call, if they call it by its path.
+    /// Path of the first program that the entries call, if they call it by path.
     program: Option<PathBuf>,
-    /// Whether the entries call the program through a shell.
+    /// Whether the entries call their program through a shell.
     needs_shell: bool,
 }
 
 impl FileEntries {
-    /// Finds our entries; `None` if the file contains none.
+    /// Finds Throughline's entries in a document; `None` if it contains none.
     fn find(document: &JsonDocument, place: &InsertionPlace<'_>) -> Option<Self> {
         let purpose = place.purpose;
         match purpose {
@@ -163,7 +164,7 @@ impl FileEntries {
         }
     }
 
-    /// Returns the folder of the programs, if it contains all of them.
+    /// Returns the folder of the program, if it contains all programs that the entries need.
     fn folder(&self) -> Option<PathBuf> {
         let folder = self.program.as_ref().filter(|path| path.is_absolute())?.parent()?;
         let is_hooks = self.purpose == Purpose::Hooks;

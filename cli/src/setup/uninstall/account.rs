@@ -1,5 +1,5 @@
-//! The account of `uninstall`: the parts that were or would be removed, failures, and the lines and files that a person
-//! has to delete.
+//! The account of `uninstall`: removed parts, failures, and the lines and files that the user has to delete by hand. In
+//! a dry run, the parts that would be removed.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::failure::{Failure, Result};
 use crate::setup::claude::replace::RunMode;
 use crate::view;
 
-/// A line or file that the user has to delete.
+/// A line or file that the user has to delete by hand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ByHand {
     /// The file.
@@ -17,7 +17,7 @@ pub struct ByHand {
     /// Number of the line, counted from 1; `None` for the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// The text of the line, or what to do with the file.
+    /// Text of the line, or an instruction about the file.
     pub text: String,
 }
 
@@ -33,26 +33,26 @@ impl ByHand {
     }
 }
 
-/// Way in which a part is removed.
+/// How a part is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalWay {
-    /// The part is removed from its file, which is kept.
+    /// The part is removed from a file that is kept.
     Out,
-    /// The part is a separate file, which is removed.
+    /// The part is a whole file, which is removed.
     Whole,
 }
 
-/// Removed parts. Neither a failed part nor a closed output prevents the removal of other parts.
+/// The account of a run. Neither a failure nor a closed output prevents the removal of further parts.
 pub struct Account {
     /// Whether files are changed.
     pub run: RunMode,
-    /// Sentences for the person; those of a dry run lack the leading `Would`.
+    /// Sentences for the user; in a dry run, without the leading `Would`.
     pub told: Vec<String>,
     /// Files that were changed or removed.
     pub changed: Vec<PathBuf>,
-    /// Lines and files that a person has to delete.
+    /// Lines and files that the user has to delete by hand.
     pub by_hand: Vec<ByHand>,
-    /// Failures, each once: several parts may be in one file.
+    /// Failures without duplicates, since several parts may be in one file.
     failures: Vec<Failure>,
 }
 
@@ -67,7 +67,7 @@ impl Account {
         }
     }
 
-    /// Adds a part by the file that contained it. Does nothing if no file did.
+    /// Adds a part, given the file that contained it. Does nothing if no file contained the part.
     pub fn add(&mut self, what: &str, way: RemovalWay, part: Result<Option<PathBuf>>) {
         let path = match part {
             Ok(Some(path)) => path,
@@ -93,7 +93,7 @@ impl Account {
         }
     }
 
-    /// Returns one failure that combines all failures, with `remedy` in its hint.
+    /// Combines all failures into one, whose hint contains `remedy`.
     pub fn failure(&mut self, remedy: &str) -> Option<Failure> {
         let mut failures = std::mem::take(&mut self.failures);
         let first = failures.first()?;

@@ -1,5 +1,5 @@
-//! Lines and files that a person has to delete: lines that a person wrote and that name our programs. They are reported
-//! with the file and the line, and not changed.
+//! Lines and files that the user has to delete by hand, because the user wrote them and they name Throughline's
+//! programs. The command reports them with file and line, and does not change them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::setup::claude::{server, status_line};
 use crate::setup::login_service::MANAGERS;
 use crate::world::World;
 
-/// Startup files of shells, below the home folder.
+/// Startup files of shells, relative to the home folder.
 const SHELLS: [&str; 7] = [
     ".bashrc",
     ".bash_profile",
@@ -25,7 +25,7 @@ const SHELLS: [&str; 7] = [
     ".zshenv",
     ".config/fish/config.fish",
 ];
-/// Settings of other clients of the MCP server, below the home folder.
+/// Settings files of other MCP clients, relative to the home folder.
 const CLIENTS: [&str; 7] = [
     ".codex/config.toml",
     ".cursor/mcp.json",
@@ -35,7 +35,7 @@ const CLIENTS: [&str; 7] = [
     ".config/zed/settings.json",
     ".config/opencode/opencode.json",
 ];
-/// Settings of such clients and checks of commits, below a project's root.
+/// Settings files of other MCP clients and of commit checks, relative to the root of a project.
 const OF_PROJECT: [&str; 7] = [
     ".cursor/mcp.json",
     ".vscode/mcp.json",
@@ -50,7 +50,7 @@ const LINES_MAX: usize = 5;
 /// Maximum size in bytes of a file that is searched.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// State that can be read only before the parts are removed.
+/// State that has to be read before the parts are removed.
 pub struct Before {
     /// Plugins that the client has installed or turned on.
     plugins: Vec<ByHand>,
@@ -100,7 +100,7 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: RunMode) -> V
         let text = format!("starts `throughline watch`: run `{stop}` and delete the file");
         ByHand { path, line: None, text }
     }));
-    // A copy that is equal to the settings is removed with the other parts.
+    // A copy that equals the settings file is removed together with the other parts.
     let kept = before.copies.into_iter().filter(|copy| run == RunMode::Real && copy.is_file());
     found.extend(kept.map(|path| ByHand {
         path,
@@ -112,7 +112,7 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: RunMode) -> V
     found
 }
 
-/// Returns the files of Claude Code that contain settings or servers, each with its project.
+/// Returns the files of Claude Code that contain settings or servers, each with the root of its project.
 fn settings(world: &World, roots: &[PathBuf]) -> Vec<(PathBuf, Option<PathBuf>)> {
     let none = Path::new("/");
     let mut files = vec![
@@ -128,7 +128,7 @@ fn settings(world: &World, roots: &[PathBuf]) -> Vec<(PathBuf, Option<PathBuf>)>
     files
 }
 
-/// Returns the lines of a text file that name one of our programs.
+/// Returns the lines of a text file that name a Throughline program.
 fn lines(path: &Path) -> Vec<ByHand> {
     let Some(text) = read(path) else { return Vec::new() };
     let named = text.lines().enumerate().filter(|(_, line)| {
@@ -145,7 +145,7 @@ fn lines(path: &Path) -> Vec<ByHand> {
     named.take(LINES_MAX).map(by_hand).collect()
 }
 
-/// Returns the entries in a file of Claude Code that run our programs through another command.
+/// Returns the entries in a file of Claude Code that run a Throughline program through another command.
 fn wrapped(path: &Path, root: Option<&Path>) -> Vec<ByHand> {
     let is_outside = root.is_some_and(|root| replace::check_inside(path, root).is_err());
     let Some(text) = read(path).filter(|_| !is_outside) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! The parts that `uninstall` removes, and those that it names for removal by hand.
+//! The parts that `uninstall` removes, and the parts that it reports for removal by hand.
 
 pub mod account;
 pub mod by_hand;

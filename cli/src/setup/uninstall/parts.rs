@@ -1,5 +1,5 @@
-//! Our parts in files of the user and of projects: all parts that `init` writes, and additions described in the
-//! documentation, if they can be distinguished from the user's own.
+//! Throughline's parts in files of the user and of projects. They are all parts that `init` writes, and additions that
+//! the documentation describes, if they can be distinguished from the user's own text.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::setup::claude::{guide, register};
 use crate::setup::merge_setup;
 use crate::world::World;
 
-/// Files of a project that may contain the paragraph: `init` writes it into the first, and people copy it into the
+/// Files of a project that may contain the paragraph: `init` writes it into the first file, and users copy it into the
 /// others.
 const GUIDES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
 /// Lines of a git hook in docs/team.md.
@@ -35,7 +35,7 @@ const PRE_COMMIT: [&str; 7] = [
     "      language: system",
     "      files: ^\\.throughline/memories/",
 ];
-/// Completion scripts below the home folder, where shells and installers look for them.
+/// Completion scripts, relative to the home folder, at the places where shells search and installers write them.
 const COMPLETIONS: [&str; 5] = [
     ".local/share/bash-completion/completions/throughline",
     ".local/share/zsh/site-functions/_throughline",
@@ -43,10 +43,10 @@ const COMPLETIONS: [&str; 5] = [
     ".config/fish/completions/throughline.fish",
     ".zfunc/_throughline",
 ];
-/// The folder of manual pages below the home folder.
+/// The folder of manual pages, relative to the home folder.
 const MANUAL: &str = ".local/share/man/man1";
 
-/// Returns the existing working trees of all projects that are recorded on this machine, and the current one.
+/// Returns the existing working trees of all projects of this machine, and the current one.
 pub fn roots(world: &World) -> Result<Vec<PathBuf>> {
     let mut roots = vec![world.root()];
     for known in identity::list(&world.dirs)? {
@@ -58,7 +58,7 @@ pub fn roots(world: &World) -> Result<Vec<PathBuf>> {
     Ok(roots)
 }
 
-/// Removes all parts, hooks first: Claude Code runs them at every prompt.
+/// Removes all parts. Hooks are removed first, since Claude Code runs them at every prompt.
 pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
     let run = account.run;
     let before = Before::look(world, roots);
@@ -110,20 +110,21 @@ fn of_project(world: &World, root: &Path, account: &mut Account) {
     }
 }
 
-/// Returns whether a line is part of a check in the documentation, and is therefore removed.
+/// Returns whether a line belongs to a check in the documentation, so that `uninstall` removes it.
 pub fn is_documented(line: &str) -> bool {
     let is_entry = PRE_COMMIT.iter().any(|ours| ours.trim() == line.trim());
     HOOK_LINES.contains(&line.trim_end()) || is_entry
 }
 
-/// Returns whether a file has no effect: it contains at most a line for its interpreter, or the key of an empty list.
+/// Returns whether a file has no effect: it is empty, or contains only a line for its interpreter or the key of an
+/// empty list.
 fn is_bare(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.all(|line| line.starts_with("#!") || line == "repos:")
 }
 
-/// Returns a hook without the documented lines; `None` if it contains none of them. An indented line stays: it belongs
-/// to a person's own statement, which must not become empty.
+/// Returns a hook without the documented lines; `None` if it contains none of them. An indented line is kept: it
+/// belongs to a statement of the user, which would be invalid without it.
 fn without_hook_lines(text: &str) -> Option<String> {
     let is_ours = |line: &str| HOOK_LINES.contains(&line.trim_end());
     let rest = || text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
@@ -145,7 +146,7 @@ fn without_pre_commit(text: &str) -> Option<String> {
     Some(rest.copied().collect())
 }
 
-/// Removes a file that the program wrote as a whole, if `is_ours` accepts its text. Returns the path if it does.
+/// Removes a file that only the program wrote, if `is_ours` accepts its text. Returns the path if it does.
 fn remove_own(
     path: PathBuf,
     is_ours: impl Fn(&str) -> bool,
@@ -196,7 +197,7 @@ mod tests {
             assert_eq!(without_pre_commit(&after), None);
         }
         assert!(is_bare("repos:\n") && !is_bare(&format!("repos:\n{other}")));
-        // A person changed the entry.
+        // An entry that the user changed is kept.
         assert_eq!(without_pre_commit(&entry.replace("memory files", "memories")), None);
     }
 

@@ -1,4 +1,4 @@
-//! Memories from the repository together with those of this machine: they do not hide, replace or remove others.
+//! Memories from the repository beside those of this machine: they must not hide, replace or remove other memories.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn a_copy_of_a_memory_labels_only_itself() {
 fn what_is_from_the_repository_hides_nothing_with_its_id() {
     let team = Team::new();
     team.0.ok(&["trust", "--yes"]);
-    // The same id and, partially, the same text, under names that sort first.
+    // The files have the same id and partly the same text, and their names sort first.
     team.memory("0-other.md", 1, "Prices are floats");
     team.memory("0-same.md", 1, CENTS);
     team.change("0-same.md", "---\n", "---\npinned: true\n");
@@ -31,7 +31,7 @@ fn what_is_from_the_repository_hides_nothing_with_its_id() {
     for name in ["0-other.md", "0-same.md", "0-order.md"] {
         assert!(told.contains(&format!("{name}: has the same id as")), "{name}\n{told}");
     }
-    // Among released ones the first counts, as usual.
+    // Among released memories with the same id, the first file counts, as usual.
     team.0.ok(&["trust", "--yes"]);
     assert_eq!(team.origins().0, ["Prices are floats", STAGING]);
 }
@@ -52,13 +52,13 @@ fn what_is_from_the_repository_stands_in_the_place_of_nothing_that_is_not() {
     assert!(!team.started().contains(CENTS));
 }
 
-/// On case-insensitive file systems there is only one of the two files.
+/// A case-insensitive file system can contain only one of the two files.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     let team = Team::new();
     team.memory("ADA.md", 7, "Prices are floats");
-    // A file that is not a valid memory does not occupy a name either.
+    // An invalid memory file does not occupy its name either.
     team.0.write(&Team::path("BOB.md"), "---\nid: [\n");
     team.commit();
     assert_eq!(team.origins(), (vec![CENTS.to_owned()], vec![STAGING.to_owned()]));
@@ -66,7 +66,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     assert!(told.contains("ADA.md: where case"), "{told}");
 }
 
-/// Adds a user's memory on another branch; returns its file.
+/// Adds a memory of the user on another branch; returns its file.
 fn added_on_a_branch(team: &Team) -> String {
     team.git(&["checkout", "--quiet", "-b", "feature"]);
     team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
@@ -86,7 +86,7 @@ fn a_fork_that_is_checked_out_loses_and_replaces_nothing_of_this_machine() {
     team.0.ok(&["sync"]);
     let (deploy, tests) = (team.file("deploy"), team.file("tests"));
     let own = team.0.read(&Team::path(&deploy));
-    // The other branch is based on ours: one file is changed, one is removed.
+    // The other branch is based on this one: it changes one file and removes another.
     team.git(&["checkout", "--quiet", "-b", "pr-1"]);
     team.change(&deploy, "Ada says so.", "The key is in the wiki.");
     team.git(&["rm", "--quiet", &format!(".throughline/memories/{tests}")]);
@@ -107,7 +107,7 @@ fn a_fork_that_is_checked_out_loses_and_replaces_nothing_of_this_machine() {
         assert_eq!(team.0.read(&Team::path(&deploy)), own);
         assert!(team.git_command().args(["diff", "--quiet"]).status().unwrap().success());
     }
-    // After the merge it is the project's memory, as one from the repository.
+    // After the merge, the file is the project's memory, with the label of memories from the repository.
     team.git(&["merge", "--quiet", "pr-1"]);
     let pulled = vec!["Deploy with make".to_owned(), STAGING.to_owned()];
     assert_eq!(team.origins(), (vec![CENTS.to_owned()], pulled));
@@ -124,11 +124,11 @@ fn what_is_from_the_repository_is_not_carried_to_another_branch() {
         assert!(team.pulled().contains(&"Deploy with make".to_owned()));
 
         team.git(&["checkout", "--quiet", "main"]);
-        // The user's own text is found there, not its replacement.
+        // On the main branch the user's own text is found, not its replacement.
         assert!(team.origins().0.contains(&"Deploy with make".to_owned()));
         let found = team.0.ok(&["search", "deploy make"]);
         assert!(found.contains("Ada says so") && !found.contains("in the wiki"), "{found}");
-        // On that branch again, it is not hidden by the file with the same id.
+        // On that branch, the user's memory is not hidden by the file with the same id.
         team.git(&["checkout", "--quiet", "feature"]);
         team.0.ok(&["sync"]);
         let found = team.0.ok(&["search", "deploy make"]);

@@ -1,4 +1,4 @@
-//! Spare files, which the processor creates, so that a hook that needs a new file only has to rename one.
+//! Spare files, which the processor creates. A hook that needs a new file then only has to rename one.
 //!
 //! Creating a file takes up to 0.4 ms on a fragmented disk, because the file system searches for space. Renaming takes
 //! a twentieth of that time.

@@ -1,4 +1,5 @@
-//! Newly known secrets: what background work did about them. The hook of the next session start announces it once.
+//! The notice about newly known secrets, and how background work handled them. The hook of the next session start
+//! announces it once.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,7 @@ impl SecretNotice {
         serde_json::from_str(&read_short(&state.secret_notice_told)?).ok()
     }
 
-    /// Returns a sentence about what was done and what to do next; `None` if nothing was done.
+    /// Returns a sentence about the results and the next step; `None` if nothing was changed.
     pub fn message(&self) -> Option<String> {
         let files = |count: usize, one: &str, many: &str| match count {
             1 => format!("1 {one}"),

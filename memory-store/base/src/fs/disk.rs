@@ -355,8 +355,8 @@ fn make_folders(folder: &Path, privacy: Privacy) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens one of our files for appending (`O_APPEND`). The file and its folders are created if missing, for this user
-/// only.
+/// Opens one of Throughline's files for appending (`O_APPEND`). If the file or its folders are missing, they are
+/// created with access only for this user.
 fn open_to_append(path: &Path) -> io::Result<File> {
     open_with_folders(path, private_options().append(true).create(true))
 }
@@ -385,7 +385,7 @@ pub fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW)
 }
 
-/// Opens one of our files. Missing folders are created with access only for this user.
+/// Opens one of Throughline's files. Missing folders are created with access only for this user.
 pub fn open_with_folders(path: &Path, options: &OpenOptions) -> io::Result<File> {
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -531,7 +531,7 @@ mod tests {
         second.place(root, &path).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!((fs::read(&path).unwrap(), mode), (b"second".to_vec(), 0o666 & !umask()));
-        // The folder is missing, or was replaced by a link.
+        // The folder is missing, or a link has replaced it.
         let third = write(b"third", Privacy::Shared).unwrap();
         let (below, away) = (root.join("below"), root.join("away"));
         assert!(third.place(root, &below.join("a.md")).is_err());

@@ -23,9 +23,9 @@ const TRIED: Duration = Duration::from_millis(20);
 /// Whether a lock may have several holders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// Other processes may hold it in this mode too.
+    /// Other processes may hold the lock in this mode too.
     Shared,
-    /// No other process may hold it.
+    /// No other process may hold the lock.
     Alone,
 }
 
@@ -76,7 +76,7 @@ fn queue(file: &File, hold: Hold, most: Duration) -> bool {
             Hold::Shared => same.lock_shared(),
             Hold::Alone => same.lock(),
         };
-        // If the receiver has given up, the lock is released with the file's last handle, which is this one.
+        // If the receiver no longer waits, the lock is released with the file's last handle, which is this one.
         drop(same);
         let _ = taken.send(locked.is_ok());
     };
@@ -127,7 +127,7 @@ mod tests {
                     order.send(number).unwrap();
                     sleep(PAUSE);
                 });
-                // The thread must be in the queue before the next one starts.
+                // The thread must be in the queue before the next thread starts.
                 while waiting_for(path).is_none_or(|waiting| waiting <= number) {
                     sleep(PAUSE);
                 }

@@ -42,7 +42,8 @@ pub fn close_outer(dirs: &UserDirs) {
     }
 }
 
-/// Closes the data and the state folder and all our folders in them. Returns the folders that stay open.
+/// Closes the data folder, the state folder, and all of Throughline's folders in them. Returns the folders that stay
+/// open.
 pub fn close_all(dirs: &UserDirs) -> Vec<OpenFolder> {
     let found = of_user(dirs).into_iter();
     let closed = found.filter_map(|path| close(&path).err().map(|why| OpenFolder { path, why }));
@@ -73,7 +74,7 @@ fn close(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     }
-    // A handle is used, because the path may meanwhile lead to another folder.
+    // A handle is used, because another folder may be at the path in the meantime.
     let options = libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let handle = File::options().read(true).custom_flags(options).open(folder)?;
     if !is_of_user(&handle.metadata()?) {

@@ -67,7 +67,7 @@ pub fn give_back() {
     }
 }
 
-/// Does nothing, because no way is known for other systems.
+/// Does nothing, because other systems have no known way to do this.
 #[cfg(not(target_os = "linux"))]
 pub fn give_back() {}
 
@@ -119,7 +119,7 @@ pub fn memory_bytes() -> Option<u64> {
 /// Returns whether the reader of this process's output still exists (`poll`).
 pub fn has_reader() -> bool {
     let mut stdout = libc::pollfd { fd: libc::STDOUT_FILENO, events: 0, revents: 0 };
-    // SAFETY: the pointer is valid, and the call returns at once.
+    // SAFETY: the pointer is valid, and the call returns immediately.
     unsafe { libc::poll(&raw mut stdout, 1, 0) };
     stdout.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) == 0
 }
@@ -203,15 +203,15 @@ pub struct WatchedGroup(Option<&'static AtomicI32>);
 pub fn start_group(command: &mut Command) -> io::Result<(Child, WatchedGroup)> {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| PASSED_ON.into_iter().for_each(install));
-    // A signal that arrives before the group is registered is deferred. Otherwise the program would survive this
-    // process.
+    // A signal that arrives before the group is registered is deferred. Otherwise the program would continue to run
+    // after this process has ended.
     STARTING.fetch_add(1, Ordering::SeqCst);
     let child = in_own_group(command).spawn();
     let watched = child.as_ref().map_or(WatchedGroup(None), watch);
     STARTING.fetch_sub(1, Ordering::SeqCst);
     let held = HELD.load(Ordering::SeqCst);
     if held != 0 {
-        // SAFETY: raise does not access our memory.
+        // SAFETY: `raise` does not access the memory of this process.
         unsafe { libc::raise(held) };
     }
     Ok((child?, watched))
@@ -247,7 +247,8 @@ pub fn ask_group_to_end(child: &Child) {
 }
 
 fn signal_group(child: &Child, signal: libc::c_int) {
-    // SAFETY: kill does not access our memory. The child's status was not collected, so no other group has its id.
+    // SAFETY: `kill` does not access the memory of this process. The child's status was not collected, so no other
+    // group has its id.
     unsafe { libc::kill(-group(child), signal) };
 }
 
@@ -279,7 +280,7 @@ extern "C" fn pass_on(signal: libc::c_int) {
     for group in &RUNNING {
         let group = group.load(Ordering::Acquire);
         if group > 0 {
-            // SAFETY: kill is permitted in a handler and does not access our memory.
+            // SAFETY: `kill` is permitted in a handler and does not access the memory of this process.
             unsafe { libc::kill(-group, libc::SIGKILL) };
         }
     }
@@ -324,8 +325,8 @@ mod tests {
         assert_eq!("still here".split(' ').count(), 2);
     }
 
-    /// The test below runs this in a child process. It starts a program that never ends and writes down the program's
-    /// id.
+    /// Runs in a child process of the test below. It starts a program that never ends, and writes the program's id to a
+    /// file.
     #[test]
     #[ignore = "only the test below starts it"]
     fn one_that_waits() {
@@ -363,7 +364,7 @@ mod tests {
             }
             let process = std::fs::read_to_string(&note).unwrap().trim().to_owned();
             assert!(runs(&process));
-            // SAFETY: kill does not access our memory.
+            // SAFETY: `kill` does not access the memory of this process.
             assert_eq!(unsafe { libc::kill(group(&waiting), signal) }, 0);
             assert_eq!(waiting.wait().unwrap().signal(), Some(signal));
             while runs(&process) {

@@ -1,7 +1,7 @@
 //! Text for display, without deceptive characters.
 
-/// Returns text without deceptive parts: control and direction characters are removed, and tags like our delimiter are
-/// escaped. Lines are joined, because each memory is printed on one line.
+/// Returns text without deceptive parts: control and direction characters are removed, and tags like the delimiter of
+/// injections are escaped. Lines are joined, because each memory is printed on one line.
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -34,8 +34,8 @@ pub fn clean(text: &str) -> String {
     if clean.contains('<') { escape(&clean) } else { clean }
 }
 
-/// Escapes the `<` of all closing tags, and of tags like our delimiter or like markup that models interpret, in any
-/// case. In other markup it stays, because memories often contain text such as `Vec<u8>`.
+/// Escapes the `<` of all closing tags, and of tags like the delimiter of injections or like markup that models
+/// interpret, in any case. Any other `<` is kept, because memories often contain text such as `Vec<u8>`.
 fn escape(clean: &str) -> String {
     let mut out = String::with_capacity(clean.len() + 3);
     for (at, c) in clean.char_indices() {
@@ -46,7 +46,7 @@ fn escape(clean: &str) -> String {
 
 /// Returns whether the text after a `<` makes it a tag that models may interpret.
 fn is_special(rest: &str) -> bool {
-    /// Beginnings of tag names: our delimiter, and the markup that clients and models write around turns.
+    /// Beginnings of tag names: the delimiter of injections, and the markup that clients and models write around turns.
     const NAMES: [&str; 12] = [
         "throughline",
         "system",

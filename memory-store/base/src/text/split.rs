@@ -157,7 +157,7 @@ fn lowered(stem: &str, whole: &str, lower: &mut String, emit: &mut dyn FnMut(&st
 /// Emits the parts of a code name, which is split at joiners and then at humps. For a path, the file name is emitted
 /// too.
 fn parts(name: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
-    // The numbers of a version have no meaning alone.
+    // The single numbers of a version have no meaning.
     if name.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return;
     }
@@ -214,7 +214,7 @@ fn set_lower(word: &str, lower: &mut String) {
     }
 }
 
-/// Emits each pair of neighbouring characters. A single character is emitted alone.
+/// Emits each pair of neighbouring characters. A text of one character is emitted as it is.
 fn bigrams(run: &str, emit: &mut dyn FnMut(&str, Form)) {
     let mut starts = run.char_indices().map(|(at, _)| at).chain([run.len()]);
     let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));

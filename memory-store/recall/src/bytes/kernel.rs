@@ -1,9 +1,9 @@
 //! Loops over every vector or every byte: dot products, distances of sign codes, and the checksum of vectors.
 //!
-//! They use the instructions that every processor of their architecture has (SSE2, NEON), and AVX2 if they are built
-//! for processors that have it. The hooks are built so, because run-time detection costs a hook 7 to 50 us where CPUID
-//! traps, and the loops of a hook take less time than that. All kernels of an operation return the same number to the
-//! last bit. Other architectures use the portable kernels.
+//! The loops use the instructions that every processor of their architecture has (SSE2, NEON), and AVX2 if the program
+//! is built for processors with AVX2. The hooks are built that way: run-time detection would cost a hook 7 to 50 us
+//! where CPUID traps, which is longer than the loops of a hook take. All kernels of an operation return the same number
+//! to the last bit. Other architectures use the portable kernels.
 
 #[cfg(all(target_arch = "x86_64", any(test, target_feature = "avx2")))]
 mod avx2;

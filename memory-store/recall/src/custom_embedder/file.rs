@@ -119,8 +119,8 @@ impl Second {
         Direction::of_components(self.components(at).collect())
     }
 
-    /// Returns for each place the cosine of its vector with a query's; `None` if the query's vector has another number
-    /// of components, and so is by another model.
+    /// Returns for each place the cosine of its vector with a query's vector. Returns `None` if the query's vector has
+    /// another number of components, so that it is from another model.
     pub(crate) fn cosines(&self, query: &Direction) -> Option<Vec<f32>> {
         if query.components().len() != self.dimensions {
             return None;

@@ -1,7 +1,7 @@
 //! The file `MODEL` in the folder of models, which lists the embedder's files.
 //!
-//! The files' names contain the version of their format and a hash of their contents, so that the
-//! files of two builds can be in one folder; `MODEL` names the two that belong together.
+//! The name of each file contains the version of its format and a hash of its contents, so that the files of two builds
+//! can be in one folder. `MODEL` names the two files that belong together.
 
 use std::fs::File;
 use std::io::Read;
@@ -29,10 +29,10 @@ pub struct EmbedderModel {
 }
 
 impl EmbedderModel {
-    /// Reads which files `dir` has.
+    /// Reads the names of the files in `dir`.
     ///
     /// # Errors
-    /// There is no model in `dir`, or `MODEL` is of another format.
+    /// Returns an error if `dir` contains no model, or if `MODEL` has another format.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE_NAME);
         let mut text = String::with_capacity(256);

@@ -53,8 +53,8 @@ impl Table {
         self.0.header().space
     }
 
-    /// Returns the vector of a text, made from its first [`TOKENS_MAX`] tokens; `None` if none of them is in the table.
-    /// The vector is the same on every machine.
+    /// Returns the vector of a text, computed from its first [`TOKENS_MAX`] tokens; `None` if none of them is in the
+    /// table. The vector is the same on every machine.
     ///
     /// # Errors
     /// If the file cannot be read, or one of its rows is damaged.
@@ -95,7 +95,7 @@ impl Vectors for Table {
         self.space()
     }
 
-    /// Returns the vector of a text. If a row cannot be read there is none, and the text is found only by its words.
+    /// Returns the vector of a text; `None` if a row cannot be read. The text is then found only by its words.
     fn of(&self, text: &str) -> Option<(super::Encoder, Vector)> {
         Some((super::Encoder::Static, self.embed(text).ok()??))
     }

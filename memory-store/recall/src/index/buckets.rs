@@ -1,6 +1,6 @@
-//! Terms of passages. Most terms occur once or twice, so a slot for each would be several times as long as its
-//! postings. Instead, terms are sorted by hash into buckets, and a reader scans one bucket. Long lists of postings are
-//! stored outside, because a bucket is read for each look-up and could by chance contain a common word.
+//! Terms of passages. Most terms occur once or twice, so one slot for each term would take several times the space of
+//! its postings. Instead, terms are sorted by hash into buckets, and a reader scans one bucket. Long lists of postings
+//! are stored outside the buckets: a bucket is read for each look-up, and it may contain a common word by chance.
 //!
 //! Segments of memories, which hooks search, have slots, because reading a slot takes less time.
 

@@ -2,8 +2,8 @@
 //! codes and skips the others (an inverted file, Jégou et al., "Product Quantization for Nearest Neighbor Search",
 //! 2011).
 //!
-//! Each read costs a hook time. A graph leads from one code to the next, and each is a read; a cluster is one read of
-//! more than a hundred codes.
+//! Each read costs a hook time. In a graph, each step from one code to the next is a read, while a cluster is one read
+//! of more than a hundred codes.
 
 use std::cmp::Reverse;
 
@@ -75,7 +75,7 @@ pub fn nearest_in_clusters(
 /// Keeps the clusters most similar to the query, until they have `compared` members together.
 fn keep_likest(clusters: &mut Vec<(usize, Cluster)>, compared: u32) {
     let order = |(place, it): &(usize, Cluster)| (Reverse(it.likeness), *place, it.number);
-    // Few of many clusters are kept; if they have average sizes, it is about this number.
+    // Of many clusters, only a few are kept: about this number, if they have the average size.
     let about = 2 * compared as usize / MEMBERS + 1;
     if about < clusters.len() {
         clusters.select_nth_unstable_by_key(about, order);
@@ -193,7 +193,7 @@ fn centres(vectors: &[&Vector]) -> Vec<Vector> {
         for vector in &sample {
             kernel::add(&mut sums[nearest(&centres, vector)], 1.0, &vector.0);
         }
-        // A centre without members stays where it is.
+        // A centre without members keeps its position.
         for (centre, sum) in centres.iter_mut().zip(&sums) {
             *centre = Vector::of(sum).unwrap_or(*centre);
         }

@@ -18,8 +18,7 @@ use memory_store_base::time::Timestamp;
 
 /// Maximum number of bytes of a memory's text in an index; a hook prints less.
 pub const MEMORY_BYTES_MAX: usize = 4 << 10;
-/// Maximum number of bytes of a passage's text in an index. It is slightly more than a passage's maximum number of
-/// characters takes.
+/// Maximum number of bytes of a passage's text in an index. It is slightly more than the longest passage takes.
 pub const PASSAGE_BYTES_MAX: usize = 4 << 10;
 /// Maximum number of bytes of a cue in an index: `CUE_CHARS_MAX` characters of up to four bytes.
 const CUE_BYTES_MAX: usize = 320;
@@ -49,8 +48,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Creates a memory without its words, which is enough to compare it with an index. Extracting the words takes
-    /// longest and is done by [`Document::read`]. `file` has the form of [`Record::file`].
+    /// Creates the document of a memory without its words, which is enough to compare the memory with an index.
+    /// [`Document::read`] extracts the words, which takes longest. `file` has the form of [`Record::file`].
     pub fn memory(memory: &Memory, file: &Path, stamp: Stamp) -> Self {
         let record = Record {
             title: memory.title.clone(),
@@ -192,7 +191,7 @@ impl Document {
         self.pairs = pairs;
     }
 
-    /// Extracts the record's terms, which are all by which a passage is found.
+    /// Extracts the record's terms. A passage can be found only by these.
     pub fn read_terms(&mut self) {
         let record = &self.record;
         let mut terms = Terms::default();

@@ -12,7 +12,7 @@ use crate::bytes::kernel::{self, FINE, Fine};
 use crate::embed::{Space, Vector};
 use memory_store_base::error::Result;
 
-/// One in this many nodes is a seed.
+/// Of this many nodes, one is a seed.
 const SEED_EVERY: usize = 128;
 /// Number of spare neighbour slots of a node. Outlying vectors have neighbours, but no node has them as neighbours. If
 /// all lists were full, each such vector would have to be a seed, and a search compares all seeds. In 100,000 texts
@@ -20,8 +20,8 @@ const SEED_EVERY: usize = 128;
 const ROOM: usize = 2;
 /// Marks a node that was not reached.
 const NONE: u32 = u32::MAX;
-/// A graph is rebuilt if more than one in this many of its nodes has no document, or if as many documents have no node.
-/// Until then such documents are found at a higher cost.
+/// The graph is rebuilt if more than one in this many of its nodes has no document, or if as many documents have no
+/// node. Until then, finding documents without a node takes longer.
 const CARRIED_SHARE: usize = 4;
 
 /// The sections of a graph; empty if there is none.

@@ -1,9 +1,10 @@
-//! The graph over a segment's vectors, which finds the documents near a query and reads only a few of them.
+//! The graph over a segment's vectors, by which a search finds the documents near a query while it reads only a few of
+//! them.
 //!
 //! The graph is built elsewhere (as an HNSW graph) and frozen into records of fixed size. A record contains a node, the
 //! numbers of its neighbours and their fine codes, so a single read estimates the similarity of all neighbours. There
-//! are no upper levels. The search starts from a set of seeds, one in so many nodes, which are all compared first: with
-//! only one entry point, a frozen graph finds far less in clustered vectors.
+//! are no upper levels. The search first compares all seeds, which are a fixed share of the nodes: with only one entry
+//! point, a frozen graph finds far less in clustered vectors.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,8 +17,8 @@ use crate::bytes::kernel::{FINE, FineWeights};
 use crate::embed::Vector;
 use memory_store_base::error::Result;
 
-/// Number of bytes before the seeds: number of nodes, degree, number of seeds, number of nodes with a document, and a
-/// checksum.
+/// Number of bytes before the seeds. They contain the number of nodes, the degree, the number of seeds, the number of
+/// nodes with a document, and a checksum.
 pub(super) const SEEDS_HEAD: usize = 24;
 /// Number in place of a document that was removed or has another vector now.
 pub(super) const NO_DOCUMENT: u32 = u32::MAX;
@@ -26,8 +27,8 @@ pub(super) const DEGREE_MAX: u32 = 256;
 /// Number of seeds from which a search continues.
 const STARTS: usize = 16;
 
-/// Returns the number of nodes that a search keeps to find the `count` nearest ones; each is read. `scripts/bench
-/// index` measures the recall for this number and the next.
+/// Returns the number of nodes that a search keeps, and reads, to find the `count` nearest ones. `scripts/bench index`
+/// measures the recall for this number and for the number of [`rescored`].
 fn breadth(count: usize) -> usize {
     count.saturating_add(150)
 }
@@ -101,7 +102,7 @@ impl Segment {
     pub(super) fn nearest_by_graph(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
         let head = self.graph_head(SectionKind::Graph, stride)?;
         let weights = FineWeights::of(query);
-        // Nodes of replaced documents are still traversed and take up places, so there are more places.
+        // Nodes of replaced documents are still traversed and occupy places, so the number of places is increased.
         let places = breadth(count) as u64 * u64::from(head.nodes) / u64::from(head.linked);
         let mut search = GraphSearch::new(head.nodes, places.min(u64::from(head.nodes)) as usize);
         for (likeness, Reverse(number)) in self.starts(&head, &weights)? {

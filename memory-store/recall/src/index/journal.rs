@@ -1,4 +1,4 @@
-//! The journal: changes since the segments were written, each appended as a frame. The next hook sees the changes, and
+//! The journal: changes since the segments were written, each appended as a frame. The next hook reads the changes, and
 //! publishing adds them to the segments of the next generation.
 //!
 //! A frame consists of `TLJ1`, the length of the payload, its crc32c, and the payload. Each frame is written by one
@@ -322,13 +322,13 @@ mod tests {
             numbers.flat_map(|number| put(number).encode()).collect()
         };
         let puts = |numbers: std::ops::Range<u8>| numbers.map(put).collect::<Vec<_>>();
-        // The numbers of frames: none, few, more than one read takes, and many.
+        // Numbers of frames: none, few, more than one read takes, and many.
         for end in [0, 1, 1, 3, 250] {
             std::fs::write(&path, frames(0..end)).unwrap();
             assert_eq!(read(), Journal { entries: puts(0..end), damaged: false }, "{end}");
         }
         assert!(frames(3..250).len() > FOLLOWED_BYTES);
-        // First half a frame is written, then its other half.
+        // First, half of a frame is written, then its other half.
         let whole = [frames(0..250), put(251).encode()].concat();
         std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
         assert_eq!(read(), Journal { entries: puts(0..250), damaged: true });
@@ -337,7 +337,7 @@ mod tests {
             read(),
             Journal { entries: [puts(0..250), vec![put(251)]].concat(), damaged: false }
         );
-        // The file is rewritten, longer and shorter.
+        // The file is rewritten with more frames, and then with fewer.
         std::fs::write(&path, frames(1..255)).unwrap();
         assert_eq!(read().entries, puts(1..255));
         std::fs::write(&path, frames(5..7)).unwrap();

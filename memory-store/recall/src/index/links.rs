@@ -1,8 +1,9 @@
-//! The graph over a segment's passages, which finds the passages near a query and reads only a few of them.
+//! The graph over a segment's passages, by which a search finds the passages near a query while it reads only a few of
+//! them.
 //!
-//! A graph of memories stores the codes of neighbours with their numbers ([`super::graph`]), which is fast but large.
-//! Passages are numerous and hooks read few of them, so their graph contains only numbers of two bytes each. A search
-//! reads each code that it compares from the list of fine codes, together with its small group. The nodes are the
+//! A graph of memories stores the codes of neighbours together with their numbers ([`super::graph`]), which is fast but
+//! large. Passages are numerous and hooks read few of them, so their graph contains only numbers of two bytes each. A
+//! search reads each code that it compares, with its small group, from the list of fine codes. The nodes are the
 //! documents.
 
 use std::cmp::Reverse;
@@ -95,7 +96,7 @@ pub(crate) mod tests {
         let segment = testing::open(Collection::Passages, bytes(900, 24), 900, &dead).unwrap();
         let (mut found, mut all) = (0, 0);
         for number in (0..900).step_by(37) {
-            // The groups are in random order, so only many nodes lead from one to another.
+            // The groups are in random order, so only a search that keeps many nodes reaches other groups.
             let near = |search| segment.nearest(&vector(number), 160, search).unwrap();
             let first = |search| near(search).into_iter().take(10).collect::<Vec<_>>();
             let (near, expected) = (near(IndexSearch::Graph), first(IndexSearch::Scan));

@@ -59,8 +59,8 @@ impl Index {
     /// Opens an index as [`Index::open`] does, and uses the journals that the process has cached in `known`.
     pub(crate) fn open_with(dir: &Path, known: Option<&KnownJournals>) -> Result<Option<Self>> {
         let mut last = None;
-        // A publisher may remove a segment after we read the manifest and before we read the segment. In that case a
-        // newer manifest exists, so the index is opened once more.
+        // A publisher may remove a segment after the manifest was read and before the segment is read. There is then a
+        // newer manifest, so the index is opened a second time.
         for _ in 0..2 {
             let Some(manifest) = read_manifest(dir)? else { return Ok(None) };
             let index = Self::of_manifest(dir, manifest, known);

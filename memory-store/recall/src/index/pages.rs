@@ -1,7 +1,7 @@
-//! Compressed records of passages. They make up most of an index, and only the few that are shown are read.
+//! Compressed records of passages. The records make up most of an index, and only the few that are shown are read.
 //!
-//! The records are divided into pages of one size regardless of record boundaries, so that the page follows from the
-//! offset in an entry. The checksum of a record also detects damage of the record's pages.
+//! The records are divided into pages of equal size regardless of record boundaries, so that the offset in an entry
+//! determines the page. The checksum of a record also detects damage of the record's pages.
 
 use std::path::Path;
 

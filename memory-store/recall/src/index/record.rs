@@ -163,7 +163,7 @@ pub struct Record {
     pub supersedes: Vec<MemoryId>,
     /// Id of the session in which the statement was made.
     pub session: Option<String>,
-    /// For a passage: the subagent. For a memory: the name of the subagent that alone is given it.
+    /// For a passage: the subagent. For a memory: the name of the only subagent into whose sessions it is injected.
     pub agent: Option<String>,
     /// Topic of a memory, `area/topic`.
     pub topic: Option<String>,
@@ -173,7 +173,7 @@ pub struct Record {
     pub touched: Vec<String>,
     /// Evidence that the memory is stale, if any.
     pub staleness: Option<Staleness>,
-    /// True if the memory was not derived, written or released on this machine.
+    /// Whether the memory was not derived, written or released on this machine.
     pub from_repository: bool,
     /// Earlier memories that this one contradicts, until a user decides which is true.
     pub differs_from: Vec<MemoryId>,
@@ -228,9 +228,9 @@ impl Record {
         self.valid_until.is_some_and(|until| until < now)
     }
 
-    /// Returns whether it is returned instead of an earlier memory that it contradicts. A user's statement stays in
-    /// force beside a note of Claude; a memory from the repository displaces only others from the repository, and one of a
-    /// subagent only others of it.
+    /// Returns whether this memory is returned in place of an earlier memory that it contradicts. A statement of the
+    /// user is not displaced by a note of Claude. A memory from the repository displaces only others from the
+    /// repository, and a memory of a subagent only others of the same subagent.
     pub fn displaces(&self, older: &Self) -> bool {
         let is_users =
             |record: &Self| !record.noted && matches!(record.said_by, None | Some(SaidBy::User));
@@ -239,7 +239,7 @@ impl Record {
             && self.agent == older.agent
     }
 
-    /// Returns the text from which the document's vector is made.
+    /// Returns the text from which the document's vector is computed.
     pub fn embedding_text(&self) -> String {
         let mut text = match self.title.as_str() {
             "" => self.text.clone(),

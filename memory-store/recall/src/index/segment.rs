@@ -19,12 +19,12 @@ use memory_store_base::error::{At, Error, Result};
 use memory_store_base::fs::disk::read_exact_at;
 use memory_store_base::id::MemoryId;
 
-/// Maximum size in bytes of a segment that is read completely, because one call is cheaper than many.
+/// Maximum size in bytes of a segment that is read completely: one read takes less time than many.
 const WHOLE_BYTES_MAX: u64 = 48 * 1024;
 /// Number of bytes of the first read of a larger segment: header and section table.
 const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
-/// Number of bytes of entries in one read. The next entry is often among them, and reading a page of entries takes
-/// hardly longer than reading one.
+/// Number of bytes of entries in one read. The next needed entry is often among them, and reading a page of entries
+/// takes hardly longer than reading one entry.
 const ENTRIES_BYTES: usize = 4096;
 /// Maximum number of unneeded entries between two needed ones in one read. Reading this many takes as long as another
 /// read.

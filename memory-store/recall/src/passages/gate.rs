@@ -1,9 +1,9 @@
 //! The gate for passages: decides for each query whether the project's passages are related to it.
 //!
-//! If a prompt has no known subject, passages for it are noise, and most prompts of a project are of that kind: "commit
-//! this" shares words with hundreds of passages. Therefore the gate judges the query as a whole by the overlap of the
-//! best passages with the query, their distance from the other passages, and the information in the query. It uses no
-//! word list, only the rarity of words in technical text in general and in this index.
+//! For a prompt without a known subject, passages are noise, and most prompts of a project are of that kind: "commit
+//! this" shares words with hundreds of passages. Therefore the gate judges the query as a whole: by the overlap of the
+//! best passages with the query, by their distance from the other passages, and by the information in the query. It
+//! uses no word list, only the rarity of words in technical text in general and in this index.
 
 use std::collections::BTreeMap;
 
@@ -65,9 +65,10 @@ const SESSION_SHARE: usize = 11;
 
 /// Threshold of an index that is not calibrated. It is strict.
 const UNCALIBRATED: f32 = 1.0;
-/// Distance of a project's threshold above the score that few of the background prompts exceed, because the project's
-/// own prompts without a known subject score higher than background prompts. It is the lowest value with which at most
-/// 2 of 25 foreign prompts pass in both projects of `scripts/fit-passages`. Up to this value no query was lost.
+/// Amount by which a project's threshold exceeds the score that few of the background prompts reach, because the
+/// project's own prompts without a known subject have higher scores than background prompts. It is the lowest value
+/// with which at most 2 of 25 foreign prompts pass in both projects of `scripts/fit-passages`. Up to this value no
+/// query was lost.
 const MARGIN: f32 = 0.4;
 
 /// Version of the scoring, to be incremented with every change of a weight or a feature.
@@ -131,7 +132,7 @@ pub(crate) fn judge(
     let mean = |some: &[f32]| some.iter().sum::<f32>() / some.len().max(1) as f32;
     let first = passages.iter().take(FIRST).filter_map(|passage| passage.cosine);
     let first: Vec<f32> = first.collect();
-    // Without vectors these features are unknown and get their mean, which is neutral.
+    // Without vectors, these features are unknown and get their mean value, which is neutral.
     let near = if first.is_empty() { TABLE[NEAR].mean } else { mean(&first) };
     let spread = match cosines.is_empty() {
         true => TABLE[SPREAD].mean,

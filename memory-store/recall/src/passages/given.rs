@@ -16,18 +16,19 @@ use memory_store_base::id::MemoryId;
 use memory_store_base::text::excerpt;
 use memory_store_base::time::Timestamp;
 
-/// Number of memories from which on a prompt counts as answered, so that passages are omitted.
+/// Number of memories with which a prompt counts as answered, so that no passages are returned.
 pub const MEMORIES_ENOUGH: usize = 2;
 /// Maximum number of passages for a prompt.
 const PLACES: usize = 3;
-/// Maximum length of each passage in characters, cut around the words of the prompt. It leaves room for all passages.
+/// Maximum length of each passage in characters, cut around the words of the prompt. With this length, all passages fit
+/// into the budget.
 const GIVEN_CHARS_MAX: usize = 400;
 /// Maximum number of passages that are read to find those.
 const READ_MAX: usize = 12;
 /// Maximum gap to the best score, as a fraction of that score.
 const CUT: f32 = 0.25;
 
-/// What a session was already given and does not get again.
+/// Memories and passages that a session has already received and does not get again.
 pub struct Already<'a> {
     /// Returns whether the session was given the memory or passage with this id.
     pub has: &'a dyn Fn(MemoryId) -> bool,
@@ -38,7 +39,7 @@ pub struct Already<'a> {
 }
 
 impl Already<'_> {
-    /// For a session that was given nothing.
+    /// For a session that has received nothing.
     pub const NOTHING: Already<'static> = Already { has: &|_| false, memories: &[], own: [0; 10] };
 
     fn is_new(&self, id: MemoryId) -> bool {
@@ -110,8 +111,8 @@ impl Recall {
         hit
     }
 
-    /// Returns the best passage about a file if the session has not got it yet; otherwise `None`. `path` is relative to
-    /// the tree's root, with `/` as separator.
+    /// Returns the best passage about a file; `None` if the session has already received it. `path` is relative to the
+    /// tree's root, with `/` as separator.
     pub fn passage_of_file(
         &self,
         path: &str,
@@ -168,7 +169,8 @@ impl Recall {
         let mut hits: Vec<Hit> = Vec::new();
         let mut kept = Kept::default();
         let mut told = None;
-        // Passages given before count too, so that a repeated prompt does not return ever weaker ones.
+        // Passages that were returned before still define the best score. Otherwise a repeated prompt would return
+        // weaker passages each time.
         let given = ranked.left_out.iter().filter(|(id, _)| (already.has)(*id));
         let mut best: Option<f32> = given.map(|&(_, score)| score).max_by(f32::total_cmp);
         for passage in ranked.passages.iter().take(READ_MAX) {

@@ -1,7 +1,7 @@
 //! Ranking of passages for a prompt by words, meaning, length, age and shared files.
 //!
 //! For a hook, passages that must not be returned are removed first. Recent text of the same session, and an earlier
-//! prompt in the same words, match better than all others and would open the gate for the next ones.
+//! prompt in the same words, match better than all others, and would open the gate for the passages after them.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -100,7 +100,7 @@ pub struct RankedPassages {
     pub(crate) counted: Vec<bool>,
     /// The gate's judgement of the query.
     pub judgement: PassageJudgement,
-    /// Ids and scores of the passages that may not be given.
+    /// Ids and scores of the passages that may not be returned to a hook.
     pub(crate) left_out: Vec<(MemoryId, f32)>,
 }
 
@@ -197,7 +197,7 @@ fn remove_echoes(
     });
 }
 
-/// Returns whether a passage adds nothing to a prompt, which is already in the model's context.
+/// Returns whether a passage adds nothing to a prompt, because the prompt already contains nearly all of its words.
 pub(super) fn is_echo(passage: &str, prompt: &str) -> bool {
     share_in(passage, prompt) >= SAME
 }

@@ -57,11 +57,11 @@ pub(crate) enum Filter {
     Kind(Kind),
     /// One of the document's tags.
     Tag(String),
-    /// Its topic, or the area of it.
+    /// Topic of the document, or the area of its topic.
     Topic(String),
-    /// Where it applies.
+    /// Scope of the document.
     Scope(ScopeName),
-    /// File that it is about.
+    /// File that the document is about.
     Path(String),
     /// Session of the document, by the start or end of its id.
     Session(String),
@@ -165,7 +165,7 @@ impl Node {
         }
     }
 
-    /// Returns whether it contains topics only.
+    /// Returns whether the condition consists only of topics.
     pub(crate) fn is_of_topics(&self) -> bool {
         match self {
             Self::Filter(filter) => matches!(filter, Filter::Topic(_)),
@@ -175,7 +175,7 @@ impl Node {
         }
     }
 
-    /// Returns whether it contains filters only, and no words.
+    /// Returns whether the condition consists only of filters, without words.
     pub(crate) fn is_filter(&self) -> bool {
         match self {
             Self::Word(_) | Self::Phrase(_) => false,
@@ -185,7 +185,7 @@ impl Node {
         }
     }
 
-    /// Calls `each` with every topic in it.
+    /// Calls `each` with every topic in the condition.
     pub(crate) fn each_topic<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Filter(Filter::Topic(topic)) => each(topic),
@@ -197,7 +197,7 @@ impl Node {
         }
     }
 
-    /// Returns whether it contains a filter for a file.
+    /// Returns whether the condition contains a filter for a file.
     pub(crate) fn asks_for_file(&self) -> bool {
         match self {
             Self::Filter(Filter::Path(_)) => true,

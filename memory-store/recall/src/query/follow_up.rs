@@ -63,7 +63,7 @@ impl Topic {
         self.terms.iter().map(term)
     }
 
-    /// Returns the topic after one more prompt: the prompt's rarest terms, followed by those of the previous topic if
+    /// Returns the topic after another prompt: the prompt's rarest terms, followed by those of the previous topic if
     /// the prompt continues it.
     pub(crate) fn then(&self, query: &Query) -> Self {
         let mut own: Vec<&Term> = own_terms(query).collect();

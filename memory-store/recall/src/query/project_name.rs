@@ -1,6 +1,6 @@
-//! The project's own name. It does not indicate the subject of a prompt, because people working on a project mention
-//! the name in any prompt, so the gate does not count it. Ranking does, because among the remaining memories the name
-//! helps to find the right one.
+//! The project's own name. The gate does not count it, because people working on a project mention its name in any
+//! prompt, whatever the subject. Ranking counts it, because among the memories that pass, the name helps to find the
+//! right one.
 
 use crate::query::Term;
 use crate::search::sources::Sources;

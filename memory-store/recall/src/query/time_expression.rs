@@ -1,8 +1,9 @@
 //! Times named in a text: "last week", "in March", "since 2026-10-01", "before Monday".
 //!
-//! A name of a time denotes whole days. In prompts and searches they are days in UTC; the command line parses options with
-//! [`named_span`] and converts the days in the user's time zone. Words with another meaning, such as `may` and `march`, count
-//! only if a preposition or a number makes them a date. Future times are excluded, because memories are of the past.
+//! A name of a time denotes whole days. In prompts and searches, these are days in UTC; the command line parses options
+//! with [`named_span`] and converts the days in the user's time zone. Words with another meaning, such as `may` and
+//! `march`, count only if a preposition or a number makes them a date. Future times are excluded, because memories are
+//! of the past.
 
 use std::ops::Range;
 
@@ -68,7 +69,7 @@ pub enum NamedSpan {
 }
 
 impl NamedSpan {
-    /// Converts it to times, with the first moment of a day. A point in time is a span of one millisecond.
+    /// Converts the name to times, with the first moment of a day. A point in time is a span of one millisecond.
     pub fn span(self, midnight: impl Fn(i64) -> Timestamp) -> Span {
         match self {
             Self::Days(days) => days.span(midnight),
@@ -115,8 +116,8 @@ pub fn whole(text: &str, now: Timestamp) -> Option<Span> {
     Some(named_span(text, now, now.0.div_euclid(DAY_MS))?.span(utc_midnight))
 }
 
-/// Parses a text that is a time, such as the value of an option. `today` is the current day, counted from 1970-01-01, in
-/// the time zone of the days.
+/// Parses a text that is a time, such as the value of an option. `today` is the current day, counted from 1970-01-01,
+/// in the time zone of the days.
 pub fn named_span(text: &str, now: Timestamp, today: i64) -> Option<NamedSpan> {
     let words = words(text);
     let reader = TimeReader { words: &words, today };

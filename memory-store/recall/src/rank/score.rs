@@ -16,10 +16,10 @@ use memory_store_base::time::Timestamp;
 const CANDIDATES_MAX: usize = 48;
 /// Maximum number of candidates that are found only by vectors.
 const NEAREST_MAX: usize = 32;
-/// Weight of meaning relative to words; words count 1 for the best match if it covers the whole query. This number, the
-/// next three, those of BM25, and those in `lexical.rs` and `session_context.rs` were found by partial searches on sets
-/// of questions with known answers, and rounded. `scripts/fit-recall FOLDER` searches all of them and prints its
-/// results next to the numbers in use. A complete search has not been finished.
+/// Weight of meaning relative to words; words count 1 for the best match if it covers the whole query. The weights from
+/// here to `MEANING_LENGTH` and [`HUB`], those of BM25, and those in `lexical.rs` and `session_context.rs` were found
+/// by partial searches on sets of questions with known answers, and rounded. `scripts/fit-recall FOLDER` searches all
+/// of them and prints its results next to the numbers in use. A complete search has not been finished.
 const MEANING: f32 = 2.0;
 /// Increase of that weight with the cosine of the nearest document.
 const MEANING_NEAR: f32 = 3.5;

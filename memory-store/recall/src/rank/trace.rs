@@ -52,17 +52,17 @@ pub enum CandidateOutcome {
     Hit,
     /// The gate excluded it.
     Gate,
-    /// Another memory supersedes it.
+    /// Another memory supersedes the candidate.
     Superseded,
     /// It is a near-duplicate of a better hit.
     Duplicate,
-    /// Its score is less than half of the best score.
+    /// The candidate's score is less than half of the best score.
     Cut,
     /// Better candidates took all places.
     Full,
     /// It was shown before.
     Skipped,
-    /// Its file is missing or has changed.
+    /// The memory's file is missing or has changed.
     Stale,
     /// It has expired, or is not valid yet.
     Expired,

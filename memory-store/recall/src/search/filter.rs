@@ -95,8 +95,8 @@ impl<'a> Matcher<'a> {
         Self { must, docs, topics, all: Docs::all(parts) }
     }
 
-    /// Removes the candidates that no topic allows, before they are scored: the best of a topic is then compared with
-    /// others of it.
+    /// Removes the candidates that no topic allows before they are scored, so that the best of a topic is compared only
+    /// with others of the topic.
     pub(crate) fn narrow(&self, candidates: &mut Vec<Candidate>) {
         let of_topics: Vec<&Node> = self.must.iter().filter(|node| node.is_of_topics()).collect();
         if !of_topics.is_empty() {
@@ -238,8 +238,8 @@ fn with_words(text: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> 
     docs
 }
 
-/// Returns the documents of a topic. Their records are read: the words of an index have no topics, whose names would
-/// count as text.
+/// Returns the documents of a topic. Their records are read, because the words of an index do not include topics: names
+/// of topics would count as text.
 fn of_topic(topic: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Docs {
     let mut docs = Docs::none(parts);
     let is_in = |record: &Record| {

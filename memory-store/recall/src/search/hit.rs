@@ -33,9 +33,9 @@ pub struct Hit {
     pub topic: Option<String>,
     /// Scope of a memory.
     pub scope: Scope,
-    /// Name of the subagent that alone is given it; `None` for a passage.
+    /// Name of the only subagent that receives the memory; `None` for a passage.
     pub agent: Option<String>,
-    /// Absolute path of its file; empty for a passage.
+    /// Absolute path of the memory's file; empty for a passage.
     pub file: PathBuf,
     /// Confidence, 0 to 1.
     pub confidence: f32,

@@ -129,7 +129,7 @@ impl Recall {
         self.read(&candidate, now, &mut Recalled::default()).ok()
     }
 
-    /// Returns whether a memory is nobody's, or of the subagent that asks.
+    /// Returns whether the reader may read a memory: the memory belongs to no subagent, or to the one that asks.
     pub fn may_read(&self, id: MemoryId) -> bool {
         self.sources.find(id).is_none_or(|at| {
             let record = self.sources.entry(at).map(|entry| self.sources.record(at, &entry));

@@ -300,7 +300,8 @@ impl Recall {
         older.chain(newer).collect()
     }
 
-    /// Returns whether a document is nobody's, a part of a session, or of the subagent that asks.
+    /// Returns whether the reader may read a document: the document belongs to no subagent or to the one that asks, or
+    /// is a part of a session.
     pub(crate) fn is_for_asker(&self, at: At, record: &Record) -> bool {
         record.agent.as_deref().is_none_or(|agent| {
             self.asker.may_read(agent) || self.sources.collection(at).is_of_sessions()

@@ -127,6 +127,6 @@ pub(super) fn is_of_memories(node: &Node) -> bool {
     }
 }
 
-/// Kinds that not only memories have: an error with its cure may be a passage, and commands that succeeded in sessions
-/// are listed.
+/// Kinds of documents other than memories: an error with its cure may be a passage, and commands that succeeded in
+/// sessions are listed.
 const KINDS_OF_EVIDENCE: [Kind; 2] = [Kind::Fix, Kind::Command];

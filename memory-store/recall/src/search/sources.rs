@@ -35,7 +35,7 @@ pub enum Collection {
 }
 
 impl Collection {
-    /// Returns whether it consists of parts of sessions, and not of memories.
+    /// Returns whether the collection consists of parts of sessions instead of memories.
     pub const fn is_of_sessions(self) -> bool {
         matches!(self, Self::Passages | Self::Thinking)
     }
@@ -47,9 +47,9 @@ pub enum Asker {
     /// A person: all memories.
     #[default]
     Person,
-    /// The main conversation of a session: none of a subagent.
+    /// The main conversation of a session: all memories except those of subagents.
     Session,
-    /// A subagent: its own, and those of nobody.
+    /// A subagent: its own memories, and those that belong to no subagent.
     Agent(String),
 }
 
@@ -59,7 +59,7 @@ impl Asker {
         name.map_or(Self::Session, Self::Agent)
     }
 
-    /// Returns whether it may read a memory of a subagent.
+    /// Returns whether the reader may read a memory of this subagent.
     pub(crate) fn may_read(&self, agent: &str) -> bool {
         match self {
             Self::Person => true,

@@ -21,8 +21,8 @@ pub(crate) fn signature_hash(signature: &str) -> u64 {
     memory_store_base::text::term_hash(&signature.to_lowercase())
 }
 
-/// Keeps the hashes of commands apart from those of signatures. Without it, a memory file could contain any text as a
-/// signature and so match a command.
+/// Difference between the hash of a command and that of the same text as a signature. Without it, a memory file could
+/// contain any text as a signature, which would then match a command.
 const COMMANDS: u64 = 0x636f_6d6d_616e_6473;
 
 /// Returns the hash, as stored in an index, of a command that a memory warns about.

@@ -1,5 +1,5 @@
-//! Forged structure: turns of a conversation, tokens of chat templates, tags of tool calls, and the end of our own
-//! delimiters. The text must be normalised (see `words::plain`).
+//! Forged structure: turns of a conversation, tokens of chat templates, tags of tool calls, and the closing delimiter
+//! of injections. The text must be normalised (see `words::plain`).
 
 /// Forged markup that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ fn filled_pair(text: &str, open: &str, close: &str) -> Option<Fake> {
     (words.count() > CONTENT_WORDS_MIN).then_some(Fake { reason: "template", at })
 }
 
-/// Returns the end of our own delimiters if text follows it; otherwise `None`.
+/// Returns a closing delimiter of injections that is followed by text; `None` if there is none.
 fn wrapper(text: &str) -> Option<Fake> {
     let squeezed = text.find("/throughline-memory")?;
     let before = text[..squeezed].trim_end();

@@ -25,9 +25,9 @@ const PHRASE_WORDS_MAX: usize = 8;
 pub enum Given {
     /// Free text in reply to the question.
     Freely,
-    /// One of the offered options, which is a secret only if it resembles one.
+    /// One of the offered options. It is a secret only if it resembles one.
     Offered,
-    /// The next prompt, which may not be an answer.
+    /// The next prompt, which may be unrelated to the question.
     InWords,
     /// A later prompt, which contains a secret only if it resembles one.
     Later,
@@ -38,7 +38,8 @@ pub enum Given {
 pub struct Answer<'t> {
     /// Text of the answer without its secrets.
     pub text: Cow<'t, str>,
-    /// Values hidden because of the question. They are returned because a repetition elsewhere has no question near it.
+    /// Values that were hidden because of the question. They are returned to be hidden elsewhere too, where no question
+    /// is near a repetition.
     pub hidden: Vec<&'t str>,
     /// Secrets of the answer that have no other meaning in other texts.
     pub recognised: Vec<String>,
@@ -103,7 +104,7 @@ impl Redactor {
         let behind = |finding: Finding| {
             let start = finding.range.start.checked_sub(NAME.len())?;
             let range = start..finding.range.end - NAME.len();
-            // After a name, any word may be a secret; here the question decides about words.
+            // After the name of a secret, any word may be a secret. Here, the question decides whether words are.
             let is_word = answer[range.clone()].bytes().all(|byte| byte.is_ascii_alphabetic());
             let is_name = finding.rule == ASSIGNMENT && is_algorithm(&answer[range.clone()]);
             (crate::engine::is_learned(finding.rule) && !is_word && !is_name)
@@ -148,13 +149,13 @@ pub fn request(text: &str) -> Option<&str> {
     if is_question && asks(asked).is_some() {
         return Some(asked);
     }
-    // First a sentence that names the secret and requests it, then such a sentence together with the next one, which
-    // requests it.
+    // First choice: a sentence that names the secret and requests it. Second choice: a sentence that names the secret,
+    // together with the next one, which requests it.
     let near = &starts[starts.len().saturating_sub(SENTENCES_MAX + 1)..];
     let pairs = || near.windows(3).rev().map(|pair| sentence(pair[0], pair[2]));
     let single = near.windows(2).rev().map(|pair| sentence(pair[0], pair[1]));
     let asked = single.chain(pairs()).find(|sentence| is_request(sentence));
-    // Otherwise, the last sentence about access is used.
+    // Third choice: the last sentence about access.
     asked.or_else(|| {
         let all = sentence(near[0], tail.len());
         let lower = all.to_lowercase();

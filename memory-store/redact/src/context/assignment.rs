@@ -42,7 +42,7 @@ enum Join {
     Loose,
     /// `<name>value</name>`.
     Element,
-    /// `key=value;` among other such pairs, as in a connection string.
+    /// `key=value;` among other pairs of this form, as in a connection string.
     Connection,
 }
 
@@ -101,7 +101,7 @@ fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<
 /// Returns the secret value that is assigned to a name, or that a sentence gives for it.
 fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
-    // The operator is checked first, because most of these words have none, and splitting a name takes longer.
+    // The operator is searched for first: most of these words have none, and splitting a name takes longer.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
     let Some((at, join)) = operator(text, name, upper) else {
         return said::find(text, name, promise_at(text, name)?);

@@ -19,7 +19,7 @@ const SEPARATORS: &[u8] = b"|,;\t";
 /// A column below a heading.
 #[derive(Default)]
 pub(crate) struct Column {
-    /// Ranges of its secrets.
+    /// Ranges of the column's secrets.
     pub(crate) secrets: Vec<Range<usize>>,
     /// Range of the table's rows. Names in this range are not headings of another table.
     pub(crate) rows: Range<usize>,

@@ -1,5 +1,5 @@
-//! Checks whether a match of a command-line rule is the password of a command. The option `-p` is often a port, a
-//! folder or a project, and the name of a program may also be the name of a host, a container or a file.
+//! Checks whether a match of a command-line rule is the password of a command. The option `-p` often specifies a port,
+//! a folder or a project, and the name of a program may also be the name of a host, a container or a file.
 
 use crate::value::{shape, stand_in};
 use crate::vocabulary::{WORDS, WordList};
@@ -10,7 +10,7 @@ const BEFORE_BYTES_MAX: usize = 240;
 /// Minimum length in bytes of a random value that is accepted in any position.
 const RANDOM_BYTES_MIN: usize = 8;
 
-/// Position of a program's name, by the text before it.
+/// Position of a program's name, determined by the text before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stand {
     /// Position of a command.
@@ -76,7 +76,7 @@ fn is_option(lead: &[u8], value: &[u8]) -> bool {
         })
 }
 
-/// Returns the position of a program's name, according to the end of the line before it.
+/// Returns how a program's name is connected with the text before it in the same line.
 fn stand(before: &[u8]) -> Stand {
     let from = before.len().saturating_sub(BEFORE_BYTES_MAX);
     let line = before[from..].rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();

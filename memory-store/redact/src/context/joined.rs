@@ -463,7 +463,7 @@ fn clusters(joins: &[Separator]) -> Vec<&[Separator]> {
     clusters
 }
 
-/// Text without its joins.
+/// A text without the joins between its parts.
 struct Joined {
     text: Vec<u8>,
     /// Starts of the parts, in this text and in the original text.

@@ -70,17 +70,17 @@ pub(crate) struct Rule {
     /// something else.
     #[serde(default)]
     command: bool,
-    /// True if the secret must resemble a password or a token, because ordinary words are possible in its place.
+    /// True if the secret must resemble a password or a token, because an ordinary word is possible at its place.
     #[serde(default)]
     told: bool,
-    /// As the previous field, but a password that a person chose, including its sign, is accepted as well, because the
-    /// value is delimited.
+    /// Like `told`, but a password that a person chose, including its sign, is accepted too, because delimiters mark
+    /// the end of the value.
     #[serde(default)]
     chosen: bool,
     /// True if the secret must look like a generated password or key.
     #[serde(default)]
     styled: bool,
-    /// True if the secret must appear random, because only its place indicates it.
+    /// True if the secret must appear random, because only its position indicates a secret.
     #[serde(default)]
     drawn: bool,
     /// True if words in place of the secret are not hidden.

@@ -37,7 +37,7 @@ enum GateJudge {
     Marked,
     /// Like `Marked`, or a name.
     Named,
-    /// A word that by itself resembles a credential.
+    /// A word that resembles a credential regardless of the other words.
     Looks,
     /// Plain words that are not function words, at least half of them rare.
     Phrase,

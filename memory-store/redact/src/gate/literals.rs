@@ -158,7 +158,7 @@ fn weight(literals: &[Literal]) -> usize {
     literals.iter().map(weight).min().unwrap_or_default()
 }
 
-/// Use of a literal: the pattern that contains it, and the conditions for an occurrence.
+/// The pattern that contains a literal, and the conditions for an occurrence of the literal.
 #[derive(Clone)]
 struct Use {
     pattern: usize,
@@ -179,7 +179,7 @@ pub(super) struct PatternFilter {
 }
 
 impl PatternFilter {
-    /// Makes the filter for these patterns, of which there must be at most 64.
+    /// Returns the filter for these patterns, of which there must be at most 64.
     pub(super) fn new<'p>(patterns: impl Iterator<Item = &'p str>) -> Self {
         const WEIGHT_MIN: usize = 3;
         let mut literals: BTreeMap<String, Vec<Use>> = BTreeMap::new();

@@ -104,8 +104,9 @@ impl Looks {
     }
 }
 
-/// Returns whether a word obviously has none of these forms, as most words: it consists of letters, at most with a sign
-/// that occurs in names, and does not appear random. Faster than [`Looks::of`].
+/// Returns whether a word certainly has none of these forms, because it consists of letters, at most with a sign that
+/// occurs in names, and does not appear random. This applies to most words, and is faster to determine than
+/// [`Looks::of`].
 pub(super) fn is_plain(word: &str) -> bool {
     const CONSONANTS_MIN: usize = 5;
     let (mut signs, mut consonants) = (0, 0);

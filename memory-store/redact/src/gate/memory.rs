@@ -8,7 +8,7 @@ use crate::engine::Redactor;
 use crate::known::{KEY_BYTES, Known};
 
 impl Redactor {
-    /// Returns a memory in the form that is stored in an index, judged and released: without its secrets, and, if it is
+    /// Returns a memory in the form that is stored in an index, judged and released: without its secrets and, if it is
     /// pending because of a credential, without the suspected parts.
     pub fn redacted(&self, memory: &Memory) -> Memory {
         let mut memory = memory.clone();

@@ -1,5 +1,5 @@
-//! The gate for memories before they are written to files that other people read. It is stricter than redaction: what
-//! it finds is not removed permanently, but a memory with a finding is pending until a person has reviewed it.
+//! The gate for memories that are to be written to files that other people read. It is stricter than redaction. Its
+//! findings are not removed permanently, but a memory with a finding is pending until a person has reviewed it.
 //!
 //! Each word of a text gets points for its own resemblance to a password, a key or a code, and for the words near it. A
 //! word that names a commit, an id, a class or a file subtracts points. `vocabulary.toml` contains the words of each

@@ -38,7 +38,7 @@ impl Classes {
     const ACCESS: u8 = 1;
     const OPENING: u8 = 1 << 1;
     const VAULT: u8 = 1 << 2;
-    /// Words that give a phrase, see [`ScoredSentence::opening_phrase`].
+    /// Words that introduce a phrase; see [`ScoredSentence::opening_phrase`].
     const PHRASE: u8 = 1 << 3;
 
     /// Returns the classes of a lower-case text.
@@ -368,7 +368,7 @@ fn is_clear(value: &str, points: i32) -> bool {
         Looks::Encoded | Looks::DrawnId => 6,
         Looks::Number => return false,
     };
-    // `linux-cargo-` and the hash of a lock file.
+    // `linux-cargo-` followed by the hash of a lock file.
     let is_content = bytes.rsplit(|byte| b"-_".contains(byte)).next().is_some_and(|end| {
         end.len() < bytes.len()
             && end.len() >= HASH_BYTES_MIN

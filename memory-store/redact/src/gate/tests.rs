@@ -279,7 +279,7 @@ fn no_text_loses_a_value_because_a_form_is_not_compared_with_it() {
         include_str!("../../../../tests/corpus/look-alikes.jsonl"),
         include_str!("../../../../tests/fixtures/everyday/credentials.jsonl"),
     ];
-    // These groups of letters have no known literal.
+    // Groups of letters have no known literal.
     const WITHOUT_LITERALS_MAX: u32 = 3;
     let rows = CORPORA.iter().flat_map(|corpus| corpus.lines());
     let rows = rows.map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());

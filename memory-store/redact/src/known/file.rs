@@ -77,7 +77,7 @@ impl Known {
             let values = file.values.into_iter().map(|value| (value, Scope::Project));
             let scoped = file.scoped.into_iter().map(|Scoped { value, scope }| (value, scope));
             for (value, scope) in values.take(VALUES_MAX).chain(scoped.take(2 * VALUES_MAX)) {
-                // Entries of a damaged file that are impossible are skipped.
+                // Impossible entries, which only a damaged file contains, are skipped.
                 let is_sound = (1..=value.bytes).contains(&value.word_bytes);
                 if is_sound && value.bytes <= VALUE_BYTES_MAX {
                     table.insert(value, scope);

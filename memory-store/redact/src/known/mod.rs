@@ -41,8 +41,8 @@ pub enum Scope {
     Project,
     /// The records of the session with this hash, in which the value was found; see [`Known::in_session`].
     Session(u64),
-    /// Text given to a session. This is temporary: a user's memory contains the value, and the user has not decided
-    /// about it.
+    /// Only text that is injected into a session, because a user's memory contains the value. This scope is temporary,
+    /// until the user decides whether the value is a secret.
     Disputed,
     /// No texts, because a user decided that the value is not a secret.
     Harmless,
@@ -54,7 +54,7 @@ enum View {
     /// Values that are removed from stored text.
     #[default]
     Stored,
-    /// Values that are not given to a session.
+    /// Values that are hidden in text that is injected into a session.
     Given,
     /// Values that are removed from the records of this session.
     Session(u64),
@@ -139,7 +139,8 @@ impl Known {
         Self { shared: self.shared.clone(), view }
     }
 
-    /// Returns the same values for text given to a session, including those that the user has not decided about.
+    /// Returns the same values for text that is injected into a session. They include values about which the user has
+    /// not decided.
     #[must_use]
     pub fn as_given(&self) -> Self {
         Self { shared: self.shared.clone(), view: View::Given }
@@ -555,7 +556,7 @@ mod tests {
                 assert_eq!(redactor.redact(&format!("say {text}.")), format!("say {hidden}."));
             }
         }
-        // The password has a sign that the rule did not include.
+        // The password has a sign after the part that the rule hides.
         let clean = redactor.redact("Cobaltheron6629! is it").into_owned();
         assert_eq!(clean, format!("{hidden} is it"));
         // One value begins inside the other.

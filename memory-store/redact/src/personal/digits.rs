@@ -206,7 +206,7 @@ pub(crate) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<us
     let is_told = strict || is_after(text, start, &WORDS.phone_number);
     let is_area = |area: &[u8]| matches!(area[0], b'2'..=b'9');
     let is_phone = if is_international {
-        // The first group is the country code, optionally with an area code: at most four digits.
+        // The first group is the country code, possibly with an area code: at most four digits.
         digits[0] != b'0' && (groups.len() > 1 && groups[0] <= 4 || is_told)
     } else {
         match groups.as_slice() {

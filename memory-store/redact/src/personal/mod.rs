@@ -112,7 +112,7 @@ impl Default for Personal {
 
 impl Personal {
     /// Policies for the archive and other private files. Only data that is as sensitive as money or a person's identity
-    /// is masked, because memories about work need hosts and addresses.
+    /// is masked, because memories about work need hosts and mail addresses.
     pub(crate) const PRIVATE: Self = Self::KEEP
         .with(Class::Card, Policy::Mask)
         .with(Class::Iban, Policy::Mask)

@@ -9,9 +9,8 @@ use memory_store_base::text::{self, rarity};
 /// Signs that people put after the number of a password, or between a word and its number.
 const CHOSEN_SIGNS: &[u8] = b"!*#$%?^~+.";
 
-/// Returns whether a value looks like a password that a person chose and that had to contain a sign:
-/// `Copper-Tiger1987!`, `Granite$482`. A sentence may also end like this, so in prose only a value in quotes counts as
-/// a password.
+/// Returns whether a value looks like a password that a person chose where a sign was required: `Copper-Tiger1987!`,
+/// `Granite$482`. A sentence may end like this too, so in prose a value counts as a password only in quotes.
 pub(crate) fn is_chosen(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     const LETTERS_MAX: usize = 24;
@@ -32,7 +31,7 @@ pub(crate) fn is_chosen(value: &[u8]) -> bool {
         && DIGITS.contains(&digits)
         && (has_end || has_inner)
         && words.split(|byte| *byte == b'-').all(is_word)
-        // `marked1.` ends a sentence.
+        // In `marked1.`, the dot ends a sentence.
         && !(is_dotted && (digits < INNER_DIGITS_MIN || !words.iter().any(u8::is_ascii_uppercase)))
         && !stand_in::stands_for_something(value)
 }

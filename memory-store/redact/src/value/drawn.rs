@@ -34,8 +34,8 @@ pub(crate) fn is_drawn_and_mixed(value: &[u8]) -> bool {
 }
 
 /// Returns whether a value is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`,
-/// `PinEntryV2Activity`. A password may also be two words and a number, so with two words the number must be a number
-/// of bits.
+/// `PinEntryV2Activity`. A password may also consist of two words and a number, so a value with only two words is a
+/// name only if the number is a number of bits, or if it ends with `2D` or `3D`.
 pub(crate) fn is_name_with_digits(value: &[u8]) -> bool {
     const PARTS_MIN: usize = 3;
     const BITS: [&[u8]; 7] = [b"8", b"16", b"32", b"64", b"128", b"256", b"512"];

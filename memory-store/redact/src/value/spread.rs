@@ -26,9 +26,9 @@ pub(crate) enum SpreadEvidence {
     Answer,
 }
 
-/// Reasons for and against searching for a value in other texts. Entropy, kinds of characters and words of no language
-/// count for it; names in code, paths, versions, times, everyday words and placeholders count against it. A value that
-/// is random as a whole outweighs everything.
+/// Reasons for and against searching for a value in other texts. Entropy, kinds of characters, and words of no language
+/// count in favour of it. Names in code, paths, versions, times, everyday words and placeholders count against it. A
+/// value that is random as a whole outweighs all other reasons.
 pub(super) static TABLE: [ValueReason; 15] = [
     reason("a number that nobody counted", 20, |it| drawn::is_drawn_number(it.bytes)),
     reason("parts that are drawn at random", 20, |it| drawn::is_drawn_phrase(it.bytes)),

@@ -5,9 +5,9 @@
 //! explicit search, but never in a hook.
 //!
 //! **Identical results on every machine.** Products of weights and activations are summed as integers, which is exact.
-//! All other computations use 32-bit floats, and only sums, products, quotients and square roots, in an order that the
-//! code fixes and no compiler changes. Exponentials are our own polynomials. Therefore the portable code, AVX2 and NEON
-//! return the same bits.
+//! All other computations use only sums, products, quotients and square roots of 32-bit floats. The code determines
+//! their order, which no compiler changes. Exponentials are approximated by polynomials instead of calling a library.
+//! Therefore the portable code, AVX2 and NEON return the same bits.
 
 mod forward;
 mod kernel;

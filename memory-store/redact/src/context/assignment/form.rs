@@ -18,22 +18,23 @@ use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in, word};
 const AFTER_BYTES_MAX: usize = 640;
 const BEFORE_BYTES_MAX: usize = 400;
 
-/// Certainty of a form, which determines how the value must look.
+/// Certainty of a form, which determines the requirements for the value.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 enum ProseJudge {
     /// A literal in code or data. It must look like the quoted value of an assignment.
     Quoted,
-    /// An argument of a call. Many arguments are not values, so it must have digits, or follow `set` if it is plain.
+    /// An argument of a call. Many arguments are not values. Therefore the value must have digits, or follow `set` if
+    /// it is plain.
     Argument,
-    /// Given by a person or a program. It must have a letter and a digit.
+    /// Given in a sentence by a person or a program. The value must have a letter and a digit.
     Told,
-    /// Next to the name without a sign in between. It must be random.
+    /// Next to the name without a sign in between. The value must be random.
     Drawn,
-    /// A literal in a call that computes the value or looks it up. It must have a letter and a digit, or be random
-    /// words.
+    /// A literal in a call that computes the value or looks it up. The value must have a letter and a digit, or be
+    /// random words.
     Wrapped,
-    /// In a list of settings or outputs. It must look like a generated password or key.
+    /// In a list of settings or outputs. The value must look like a generated password or key.
     Styled,
     /// Bytes, each as a number.
     Bytes,
