@@ -29,6 +29,7 @@ fn payloads(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
     vec![
         (SESSION_START, world.payload("SessionStart", session, json!({"source": "startup"}))),
         (PROMPT, world.payload("UserPromptSubmit", session, prompt)),
+        (BEFORE_TOOL, world.payload("PreToolUse", session, bash.clone())),
         (TOOL, world.payload("PostToolUse", session, read)),
         (TOOL, world.payload("PostToolUse", session, bash)),
         (TOOL, world.payload("PostToolUseFailure", session, failed)),

@@ -113,7 +113,7 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
     assert!(found.starts_with(&format!("Throughline for ~/work\n{of_today}")), "{found}");
     insta::assert_snapshot!(plan, @r#"
         in ~/work/.throughline (`--private` keeps them elsewhere)
-      hooks       for 8 events, in ~/.claude/settings.json; a copy is kept beside it
+      hooks       for 9 events, in ~/.claude/settings.json; a copy is kept beside it
       MCP server  in ~/.claude.json
       read by     nobody (`throughline config llm` chooses a model)
       then        these sessions are read, the newest first

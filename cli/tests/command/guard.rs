@@ -12,8 +12,8 @@ fn machine() -> (Machine, String) {
     (machine, id)
 }
 
-fn file_of(machine: &Machine, id: &str) -> String {
-    machine.json(&["show", id, "--json"])[0]["file"].as_str().unwrap().to_owned()
+fn file_of(machine: &Machine, id: &str) -> std::path::PathBuf {
+    machine.work().join(machine.json(&["show", id, "--json"])[0]["file"].as_str().unwrap())
 }
 
 #[test]

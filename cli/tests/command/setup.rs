@@ -20,7 +20,7 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
     Throughline for ~/work
       found       no session of this project yet
       memories    in ~/work/.throughline (`--private` keeps them elsewhere)
-      hooks       for 8 events, in ~/.claude/settings.json; a copy is kept beside it
+      hooks       for 9 events, in ~/.claude/settings.json; a copy is kept beside it
       MCP server  in ~/.claude.json
       read by     nobody (`throughline config llm` chooses a model)
       then        your next session is the first to be learned from
@@ -866,7 +866,7 @@ fn without_a_terminal_and_a_yes_nothing_changes_anywhere() {
         assert_eq!(whole_home(&machine), before, "{typed}");
     }
     let plan = machine.run(&["init"]).stdout;
-    assert!(plan.contains("for 8 events, in ~/.claude/settings.json"), "{plan}");
+    assert!(plan.contains("for 9 events, in ~/.claude/settings.json"), "{plan}");
     assert!(plan.contains("these sessions are read"), "{plan}");
     assert!(plan.ends_with("Nothing was written yet.\n"), "{plan}");
 }
