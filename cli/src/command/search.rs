@@ -212,7 +212,8 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     let recalled = args.search_in(&tree, &wanted, world)?;
     let finds_nothing = recalled.hits.is_empty();
     // If the index is damaged, memories are read from their files, but passages are only in the index.
-    let damage = recalled.degraded.clone().filter(|_| wanted.tier != Tier::Both);
+    let is_part = wanted.tier != Tier::Both || finds_nothing;
+    let damage = recalled.degraded.clone().filter(|_| is_part);
     if args.json {
         let files = files(&recalled, &tree, world);
         view::json(&found(&recalled, &files), out)?;
@@ -435,7 +436,7 @@ fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
     for note in &recalled.notes {
         view::remark(paint(QUIET, plain(note)));
     }
-    if recalled.hits.is_empty() {
+    if recalled.hits.is_empty() && recalled.degraded.is_none() {
         view::remark("Nothing is known about this.");
     }
     let mut room = if is_limited { u32::MAX } else { ANSWER_TOKENS_MAX };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::sources::Collection;
 use crate::rank::staleness::Staleness;
-use crate::rank::trace::Traced;
+use crate::rank::trace::{CandidateOutcome, Traced};
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::{SaidBy, Scope};
@@ -85,8 +85,8 @@ pub enum SilenceReason {
     NoCandidate,
     /// The candidates share too little with the text.
     Gate,
-    /// Every candidate was shown already, or its file has changed.
-    Skipped,
+    /// The best candidate that answers is left out for this reason.
+    LeftOut(CandidateOutcome),
 }
 
 /// Result of a recall.

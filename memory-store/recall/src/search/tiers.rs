@@ -1,7 +1,7 @@
 //! Explicit search for memories, passages, or both.
 
 use super::hit::{Hit, Recalled};
-use super::memories::memories;
+use super::memories::{NO_WORD, memories};
 use super::passed_commands;
 use super::reader::Recall;
 use super::request::{Search, Tier};
@@ -15,11 +15,15 @@ const FIRST_OF_TIER: usize = 5;
 
 /// Runs an explicit search in its tier.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
-    match search.tier {
+    let mut recalled = match search.tier {
         Tier::Memories => memories(recall, search, now),
         Tier::Passages | Tier::Thinking => passages::search::search(recall, search, now),
         Tier::Both => both(recall, search, now),
+    };
+    if recalled.hits.is_empty() {
+        recalled.notes.retain(|note| note != NO_WORD);
     }
+    recalled
 }
 
 /// Returns memories and passages. A search for a tag, or for a kind that passages do not have, returns only memories.
