@@ -72,6 +72,8 @@ const NESTED_EXAMPLES: [(&str, [&str; 2]); 13] = [
     ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
     ("config unset", ["config unset start_tokens", "config unset review --dry-run"]),
     ("config edit", ["config edit", "config edit -v"]),
+    ("config list", ["config list", "config list --json"]),
+    ("config path", ["config path", "config path -v"]),
     ("config schema", ["config schema", "config schema >settings.schema.json"]),
     ("config llm", ["config llm rules", "config llm claude haiku --usd-per-day 0.50 --dry-run"]),
     ("config llm rules", ["config llm rules", "config llm rules --dry-run"]),
