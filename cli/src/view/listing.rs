@@ -72,6 +72,8 @@ fn scope(name: &str) -> Result<ScopeName, String> {
 pub struct ListedMemories {
     /// The memories, newest first.
     pub memories: Vec<Stored>,
+    /// Number of memories that pass the filter without its limit.
+    pub found: usize,
     /// The files with marks.
     pub marks: ListMarks,
     /// Unreadable memory files.
@@ -117,8 +119,9 @@ impl ListFilter {
                 && self.wants(stored, path.as_deref())
         });
         newest_first(&mut memories);
+        let found = memories.len();
         memories.truncate(self.limit.unwrap_or(usize::MAX));
-        Ok(ListedMemories { memories, marks, broken })
+        Ok(ListedMemories { memories, found, marks, broken })
     }
 }
 
@@ -137,8 +140,11 @@ pub fn archived(stores: &Stores) -> Result<Listing> {
 /// Prints the memories that pass the filter, or a message if there are none.
 pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let ListedMemories { memories, marks, broken } = filter.read(&stores)?;
+    let ListedMemories { memories, found, marks, broken } = filter.read(&stores)?;
     view::warn_broken(&broken);
+    if found > memories.len() {
+        view::remark(format_args!("{} more: use -n {found}", found - memories.len()));
+    }
     if json {
         let views: Vec<MemoryView> =
             memories.iter().map(|stored| view_of(stored, &marks)).collect();
