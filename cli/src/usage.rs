@@ -192,7 +192,7 @@ fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKin
 }
 
 /// Returns the words that `typed` may mean, most similar first.
-fn alike(typed: &str, words: Vec<String>) -> Vec<String> {
+pub fn alike(typed: &str, words: Vec<String>) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut alike: Vec<(usize, String)> = words
         .into_iter()
