@@ -13,7 +13,8 @@ use crate::failure::{Failure, Result};
 use crate::neighbours;
 use crate::person;
 use crate::stores::Stores;
-use crate::view::plain;
+use crate::usage;
+use crate::view::{self, plain};
 
 /// Links to add to a memory, and links to remove from it.
 #[derive(Default)]
@@ -43,6 +44,7 @@ impl RelationChanges {
                 return Err(Failure::new(told).code(exit::USAGE));
             }
             if kind != SUPERSEDES {
+                warn_of_unusual(&kind);
                 changes.added.push(Relation { kind, to });
                 continue;
             }
@@ -119,6 +121,19 @@ impl RelationChanges {
         }
         Ok(())
     }
+}
+
+/// Prints a remark if a kind of link is not one of the usual ones.
+fn warn_of_unusual(kind: &str) {
+    if Relation::KINDS.contains(&kind) {
+        return;
+    }
+    let usual = usage::alike(kind, Relation::KINDS.map(str::to_owned).to_vec());
+    let usual = usual.first().map_or_else(
+        || format!("the usual ones are {}", Relation::KINDS.join(", ")),
+        |usual| format!("did you mean `{usual}`?"),
+    );
+    view::remark(format_args!("`{}` is a kind of link of your own; {usual}", plain(kind)));
 }
 
 /// Parses a link, and finds the memory to which it points.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use memory_store::counts::MemoryCounts;
 use memory_store::guards;
-use memory_store::id::SHORT_ID_CHARS;
+use memory_store::id::{SHORT_ID_CHARS, abbreviated};
 use memory_store::identity::Identity;
 use memory_store::index::journal::{self, Change};
 use memory_store::layout::{Tree, TreeDir};
@@ -251,11 +251,13 @@ impl Stores {
             return Ok(failure);
         }
         let all = joined(self.list()?, self.archived()?).memories;
-        let fitting: BTreeMap<String, String> = all
-            .into_iter()
-            .map(|stored| (stored.memory.id.to_string().to_ascii_lowercase(), stored.memory.title))
-            .filter(|(whole, _)| whole.ends_with(&typed))
-            .collect();
+        let fitting: BTreeMap<String, &str> =
+            abbreviated(&typed, all.iter().map(|stored| (stored.memory.id, &stored.memory)))
+                .into_iter()
+                .map(|memory| (memory.id.to_string(), memory.title.as_str()))
+                .collect();
+        let is_end = fitting.keys().all(|whole| whole.ends_with(&typed));
+        let how = if is_end { "ends in" } else { "begins with" };
         // Only as many characters are printed as are needed to distinguish the memories.
         let ends = |count: usize| -> BTreeSet<&str> {
             fitting
@@ -263,14 +265,15 @@ impl Stores {
                 .filter_map(|whole| whole.get(whole.len().saturating_sub(count)..))
                 .collect()
         };
-        let least = typed.len().max(SHORT_ID_CHARS);
+        let least = if is_end { typed.len().max(SHORT_ID_CHARS) } else { SHORT_ID_CHARS };
         let count = (least..).find(|count| ends(*count).len() >= fitting.len()).unwrap_or(least);
         let named = fitting.iter().take(CANDIDATES_MAX).map(|(whole, title)| {
             let end = whole.get(whole.len().saturating_sub(count)..).unwrap_or(whole);
             format!("{end} \"{}\"", line(title))
         });
         let named = named.collect::<Vec<_>>().join(", ");
-        Ok(Failure { message: format!("{}: {}", failure.message, plain(&named)), ..failure })
+        let message = format!("{found} memories have an id that {how} {id}: {}", plain(&named));
+        Ok(Failure { message, ..failure })
     }
 
     /// Reads all memory files of both stores once, and their state in the indexes.

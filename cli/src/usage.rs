@@ -193,7 +193,7 @@ fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKin
 }
 
 /// Returns the words that the user may have meant by `typed`, most similar first.
-fn alike(typed: &str, words: Vec<String>) -> Vec<String> {
+pub fn alike(typed: &str, words: Vec<String>) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut alike: Vec<(usize, String)> = words
         .into_iter()

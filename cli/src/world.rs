@@ -24,6 +24,7 @@ use processor::sync::SyncOptions;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{AtPath as _, Failure, Result};
+use crate::inspect::folders;
 use crate::setup::claude::places::ClaudeDirs;
 use crate::setup::elsewhere;
 
@@ -137,6 +138,7 @@ impl World {
             Some(Place::Trusted(tree)) => Some(tree),
             Some(Place::Moved(moved)) => Some(self.adopt(moved)?),
             None => {
+                folders::check_place(&self.dirs.data)?;
                 self.check_records()?;
                 None
             }

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    ERROR, HOOKS, PROMPT, SESSION_START, STOP, SearchMode, TOOL, World, in_each_search_mode, run,
+    BEFORE_TOOL, ERROR, HOOKS, PROMPT, SESSION_START, STOP, SearchMode, TOOL, World,
+    in_each_search_mode, run,
 };
 use memory_store::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 use serde_json::{Value, json};

@@ -151,6 +151,16 @@ fn json(value: &Value) -> Option<serde_json::Value> {
     serde_json::to_value(value).ok()
 }
 
+/// Maximum number of mistyped characters in the name of a setting.
+const MISTAKES_MAX: usize = 2;
+
+/// Returns the setting whose name is most similar to a mistyped one.
+pub fn similar(typed: &str) -> Option<&'static str> {
+    let mistakes = |name: &str| strsim::osa_distance(typed, name);
+    let nearest = KEYS.iter().map(|key| key.name).min_by_key(|name| mistakes(name))?;
+    (mistakes(nearest) <= MISTAKES_MAX.min(typed.chars().count() / 2)).then_some(nearest)
+}
+
 #[derive(Default)]
 struct Loaded {
     settings: Settings,
@@ -188,7 +198,9 @@ impl Loaded {
                 continue;
             }
             let Some(key) = KEYS.iter().find(|key| key.name == name) else {
-                self.warn(path, &name, "is no setting; it is ignored".to_owned());
+                let meant = similar(&name)
+                    .map_or_else(String::new, |known| format!(" (did you mean {known}?)"));
+                self.warn(path, &name, format!("is no setting{meant}; it is ignored"));
                 continue;
             };
             if !is_users && !key.in_repository {

@@ -487,6 +487,11 @@ impl Store {
         let origin = ledger.texts().origin(&stored);
         file.redact(redactor)?;
         self.hold_file(&mut file, redactor)?;
+        // A memory that was removed meanwhile replaces no other.
+        let newer = file.memory.superseded_by;
+        if newer.is_some_and(|newer| ledger.tombstone(newer).is_some()) {
+            file.set(&Memory { superseded_by: None, ..file.memory.clone() })?;
+        }
         ledger.inherit(file.text(), origin)?;
         let tombstone = ledger.tombstone(stored.memory.id);
         // The former file of a pending memory was not in the memory folder. The memory becomes pending again.
@@ -979,7 +984,8 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
             old.relations.push(link);
         }
     }
-    if *old != before {
+    // A statement that contradicts another one is the newest of them, even if its text was known.
+    if *old != before || old.relations.iter().any(|link| link.kind == CONTRADICTS) {
         old.occurred = old.occurred.max(Some(occurred));
     }
 }

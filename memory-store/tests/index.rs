@@ -51,7 +51,7 @@ fn a_memory_is_not_given_twice_and_a_superseded_one_never() {
     let id = found.hits[0].id;
     let again = recall.prompt(prompt, None, NOW, &|known| known == id);
     assert!(again.hits.is_empty());
-    assert_eq!(again.silent, Some(SilenceReason::Skipped));
+    assert_eq!(again.silent, Some(SilenceReason::LeftOut(CandidateOutcome::Skipped)));
 }
 
 #[test]
@@ -620,7 +620,10 @@ fn a_memory_that_no_longer_holds_is_not_given() {
         (titles(&found.hits).len(), found.silent)
     };
     assert_eq!(asked(NOW), (1, None));
-    assert_eq!(asked(Timestamp(NOW.0 + 2)), (0, Some(SilenceReason::Skipped)));
+    assert_eq!(
+        asked(Timestamp(NOW.0 + 2)),
+        (0, Some(SilenceReason::LeftOut(CandidateOutcome::Expired)))
+    );
     old.valid_until = Some(Timestamp(NOW.0 - 1));
     fixture.write(old);
     let docs = fixture.publish().memories;

@@ -44,11 +44,18 @@ impl Bar {
     /// Creates a bar on stderr, which is hidden if stderr is not a terminal.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{msg:>12} [{bar:30}] {pos}/{len}{prefix}")
-        {
-            bar.set_style(style.progress_chars("=> "));
-        }
         Self { bar, now: Mutex::default() }
+    }
+
+    /// Sets the form of a stage with steps, or of one without.
+    fn set_style(&self, has_steps: bool) {
+        let template = match has_steps {
+            true => "{msg:>12} [{bar:30}] {pos}/{len}{prefix}",
+            false => "{msg:>12} ...",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("=> "));
+        }
     }
 }
 
@@ -66,7 +73,10 @@ impl ProgressReport for Bar {
     fn resume(&self, name: &str, done: usize, steps: usize) {
         let Ok(mut now) = self.now.lock() else { return };
         now.begin(name, done, steps);
+        self.set_style(steps > 0);
+        self.bar.set_message(name.to_owned());
         if steps == 0 {
+            self.bar.tick();
             return;
         }
         // Both numbers are set together, because the position in a longer earlier stage could exceed the new length.
@@ -74,7 +84,6 @@ impl ProgressReport for Bar {
             state.set_len(steps as u64);
             state.set_pos(done as u64);
         });
-        self.bar.set_message(name.to_owned());
         self.bar.set_prefix(now.remaining_text());
     }
 

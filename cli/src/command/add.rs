@@ -36,7 +36,7 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 /// If a memory with the same kind and title exists, its text is replaced.
 #[derive(Debug, Args)]
 pub struct AddArgs {
-    /// Memory in one sentence, which becomes its title
+    /// Memory in one sentence, which becomes its title; `-` reads stdin, with the body below the first line
     title: String,
     /// Kind of the memory
     #[arg(long, short = 'k', value_parser = crate::typed::kind(), default_value = "fact")]
@@ -51,7 +51,7 @@ pub struct AddArgs {
     )]
     body: String,
     /// Tag of the memory (repeatable)
-    #[arg(long, short = 't', add = crate::complete::tags())]
+    #[arg(long, short = 't', value_delimiter = ',', add = crate::complete::tags())]
     tag: Vec<String>,
     /// File or glob that the memory is about, relative to the project's root (repeatable)
     #[arg(long, short = 'p')]
@@ -241,6 +241,13 @@ fn users_words(stores: &Stores, replaced: &mut Vec<Stored>) -> Result<Vec<Stored
     Ok(users)
 }
 
+/// Prints a remark if no file has the path of a memory. A glob may match later files.
+fn warn_of_missing(stores: &Stores, path: &str) {
+    if !path.contains(['*', '?', '[', '{']) && !stores.tree.root.join(path).exists() {
+        view::remark(format_args!("No file {} is in the project now.", view::plain(path)));
+    }
+}
+
 /// Returns the body of a memory; for `-`, the body is read from stdin.
 pub fn body(typed: &str) -> Result<String> {
     if typed != "-" {
@@ -328,7 +335,19 @@ impl AddArgs {
     }
 
     fn memory(&self, stores: &Stores) -> Result<Memory> {
-        let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (title, below) = match (&*self.title, &*self.body) {
+            ("-", "-") => {
+                return Err(Failure::new("`-` reads stdin only once").code(exit::USAGE));
+            }
+            ("-", _) => {
+                let text = body("-")?;
+                let (title, below) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+                let below = format!("{}\n\n{}", below.trim(), self.body);
+                (title.to_owned(), below.trim().to_owned())
+            }
+            (title, typed) => (title.to_owned(), body(typed)?),
+        };
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         if title.is_empty() {
             return Err(Failure::new("the title is empty").code(exit::USAGE));
         }
@@ -345,14 +364,20 @@ impl AddArgs {
                 .path
                 .iter()
                 .map(|path| crate::typed::project_path(stores, path))
+                .map(|path| path.inspect(|path| warn_of_missing(stores, path)))
                 .map(|path| Ok(PathRef { path: path?, seen: None }))
                 .collect::<Result<_>>()?,
-            tags: self.tag.clone(),
+            tags: self
+                .tag
+                .iter()
+                .map(|tag| tag.trim().to_owned())
+                .filter(|it| !it.is_empty())
+                .collect(),
             facts: facts::read_all(&self.fact, stores.world.now)?,
             topic: self.topic.clone(),
             agent: self.agent.clone(),
             pinned: self.pin,
-            ..Memory::new(id, self.kind, title, body(&self.body)?, stores.world.now)
+            ..Memory::new(id, self.kind, title, below, stores.world.now)
         })
     }
 }

@@ -41,21 +41,33 @@ impl ConfigArgs {
                 !write.dry_run && !settings_file::may_repository_set(key)
             }
             Some(ConfigAction::Edit) => true,
-            Some(ConfigAction::Get { .. } | ConfigAction::Schema) | None => false,
+            Some(
+                ConfigAction::Get { .. }
+                | ConfigAction::List { .. }
+                | ConfigAction::Path
+                | ConfigAction::Schema,
+            )
+            | None => false,
         }
     }
 
     /// Returns whether the command changes settings, or would without `--dry-run`.
     pub fn changes(&self) -> bool {
         match &self.what {
-            Some(ConfigAction::Get { .. } | ConfigAction::Schema) | None => false,
+            Some(
+                ConfigAction::Get { .. }
+                | ConfigAction::List { .. }
+                | ConfigAction::Path
+                | ConfigAction::Schema,
+            )
+            | None => false,
             Some(_) => true,
         }
     }
 
     /// Returns whether the command lists all settings.
     pub fn is_list(&self) -> bool {
-        self.what.is_none()
+        matches!(self.what, None | Some(ConfigAction::List { .. }))
     }
 }
 
@@ -63,6 +75,14 @@ impl ConfigArgs {
 enum ConfigAction {
     /// Choose the model that reads sessions
     Llm(LlmArgs),
+    /// Print the settings in effect and the origin of each, as without a subcommand
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the path of your settings file
+    Path,
     /// Print the value of a setting; exit with 1 if it is not set
     Get {
         /// Name of the setting, such as start_tokens or llm.model
@@ -168,6 +188,11 @@ struct SettingLine {
 pub fn run(args: &ConfigArgs, world: &World, out: &mut dyn Write) -> Result {
     let json = match &args.what {
         None => return show(args.json, world, out),
+        Some(ConfigAction::List { json }) => return show(args.json || *json, world, out),
+        Some(ConfigAction::Path) => {
+            writeln!(out, "{}", view::path(world.dirs.config_file()))?;
+            return Ok(());
+        }
         Some(ConfigAction::Get { key, json }) => {
             return values::get(key, args.json || *json, world, out);
         }

@@ -41,7 +41,7 @@ pub struct EditArgs {
     #[arg(long, short = 'k', value_parser = crate::typed::kind())]
     kind: Option<Kind>,
     /// Tag to add (repeatable)
-    #[arg(long, short = 't', add = crate::complete::tags())]
+    #[arg(long, short = 't', value_delimiter = ',', add = crate::complete::tags())]
     tag: Vec<String>,
     /// Tag to remove (repeatable)
     #[arg(long, add = crate::complete::tags())]
@@ -217,9 +217,9 @@ impl EditArgs {
         }
         memory.kind = self.kind.unwrap_or(memory.kind);
         memory.tags.retain(|tag| !self.untag.contains(tag));
-        for tag in self.tag.iter().filter(|tag| !tag.trim().is_empty()) {
-            if !memory.tags.contains(tag) {
-                memory.tags.push(tag.clone());
+        for tag in self.tag.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty()) {
+            if !memory.tags.iter().any(|known| known == tag) {
+                memory.tags.push(tag.to_owned());
             }
         }
         for path in paths {

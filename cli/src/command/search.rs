@@ -212,8 +212,9 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let recalled = args.search_in(&tree, &wanted, world)?;
     let finds_nothing = recalled.hits.is_empty();
-    // A damaged index makes only a search for passages or thinking fail, since memories are then read from their files.
-    let damage = recalled.degraded.clone().filter(|_| wanted.tier != Tier::Both);
+    // If the index is damaged, memories are read from their files, but passages are only in the index.
+    let is_part = wanted.tier != Tier::Both || finds_nothing;
+    let damage = recalled.degraded.clone().filter(|_| is_part);
     if args.json {
         let files = files(&recalled, &tree, world);
         view::json(&found(&recalled, &files), out)?;
@@ -448,7 +449,7 @@ fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
     for note in &recalled.notes {
         view::remark(paint(QUIET, plain(note)));
     }
-    if recalled.hits.is_empty() {
+    if recalled.hits.is_empty() && recalled.degraded.is_none() {
         view::remark("Nothing is known about this.");
     }
     let mut room = match &recalled.shape {

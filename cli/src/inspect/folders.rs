@@ -5,6 +5,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use memory_store::layout::STORE_DIR;
+
 use crate::failure::{Failure, Result};
 
 /// Fails if the contents of a folder cannot be listed.
@@ -13,6 +15,19 @@ pub fn check_readable(folder: &Path) -> Result {
         Ok(_) => Ok(()),
         Err(error) if is_missing(&error) => Ok(()),
         Err(error) => Err(failure(folder, "cannot be read", &error)),
+    }
+}
+
+/// Fails if a file is in place of a folder or of one above it.
+pub fn check_place(folder: &Path) -> Result {
+    match folder.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?))) {
+        Some((above, found)) if !found.is_dir() => Err(Failure::new(format!(
+            "{} is a file, but {} is to be a folder",
+            above.display(),
+            folder.display()
+        ))
+        .hint("Move the file away, or name another folder with XDG_DATA_HOME.")),
+        _ => Ok(()),
     }
 }
 
@@ -40,10 +55,17 @@ fn failure(folder: &Path, what: &str, error: &std::io::Error) -> Failure {
         Some(code) => std::io::Error::from_raw_os_error(code).to_string(),
         None => error.kind().to_string(),
     };
+    let is_own = folder.iter().any(|part| part == "throughline" || part == STORE_DIR);
     let folder = folder.display();
-    Failure::new(format!("{folder} {what}: {why}")).hint(format!(
-        "Give yourself the right to read and write it; where another user owns it, run `sudo chown -R \"$USER\" {folder}`."
-    ))
+    Failure::new(format!("{folder} {what}: {why}")).hint(match is_own {
+        true => format!(
+            "Give yourself the right to read and write it; where another user owns it, run `sudo chown -R \"$USER\" {folder}`."
+        ),
+        // Changing the owner of a folder of the system would damage it.
+        false => "Give yourself the right to read and write it, or name other folders with XDG_DATA_HOME, XDG_STATE_HOME \
+                  and XDG_CONFIG_HOME."
+            .to_owned(),
+    })
 }
 
 #[cfg(test)]

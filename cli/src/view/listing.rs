@@ -86,6 +86,8 @@ fn scope(name: &str) -> Result<ScopeName, String> {
 pub struct ListedMemories {
     /// The memories, newest first.
     pub memories: Vec<Stored>,
+    /// Number of memories that pass the filter without its limit.
+    pub found: usize,
     /// The marks of the listed files.
     pub marks: ListMarks,
     /// Unreadable memory files.
@@ -139,8 +141,9 @@ impl ListFilter {
                 })
         });
         newest_first(&mut memories);
+        let found = memories.len();
         memories.truncate(self.limit.unwrap_or(usize::MAX));
-        Ok(ListedMemories { memories, marks, broken })
+        Ok(ListedMemories { memories, found, marks, broken })
     }
 }
 
@@ -158,8 +161,11 @@ pub fn archived(stores: &Stores) -> Result<Listing> {
 /// Prints the memories that pass the filter, or a message if there are none.
 pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let ListedMemories { memories, marks, broken } = filter.read(&stores)?;
+    let ListedMemories { memories, found, marks, broken } = filter.read(&stores)?;
     view::warn_broken(&broken);
+    if found > memories.len() {
+        view::remark(format_args!("{} more: use -n {found}", found - memories.len()));
+    }
     if json {
         let views: Vec<MemoryView> =
             memories.iter().map(|stored| view_of(stored, &marks)).collect();

@@ -12,8 +12,10 @@ const OVERVIEW_LINES: usize = 70;
 const SCREEN_COLUMNS: u16 = 80;
 
 /// Nested commands.
-const NESTED: [&str; 11] = [
+const NESTED: [&str; 13] = [
     "watch install",
+    "config list",
+    "config path",
     "config get",
     "config set",
     "config unset",

@@ -219,3 +219,91 @@ fn a_memory_is_given_again_once_the_one_in_its_place_is_forgotten() {
     let found = machine.json(&["search", "deploy with Helm", "--json"]);
     assert_eq!(found["hits"][0]["id"], helm["id"], "{found:#}");
 }
+
+/// Runs `add`, `forget`, `restore` and `sync` in a random order, one minute apart.
+#[test]
+fn in_any_order_of_changes_one_memory_of_a_subject_is_found_and_a_new_statement_is() {
+    for seed in 1..=3_u64 {
+        let machine = ready();
+        let (mut state, mut steps) = (seed, Vec::new());
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        let (mut kept, mut forgotten) = (Vec::<String>::new(), Vec::<String>::new());
+        for minute in 10..26 {
+            let at = format!("2026-10-02T10:{minute}:00Z");
+            let now = [("THROUGHLINE_NOW", at.as_str())];
+            let run = |args: &[&str]| {
+                let said = machine.run_with(args, &now);
+                assert_eq!(said.code, 0, "{args:?}\n{}", said.whole());
+                said.stdout
+            };
+            let mut stated = None;
+            match random(8) {
+                0 if !kept.is_empty() => {
+                    let id = kept.swap_remove(random(kept.len()));
+                    run(&["forget", &id]);
+                    steps.push(format!("forget {id}"));
+                    forgotten.push(id);
+                }
+                1 | 2 if !forgotten.is_empty() => {
+                    let id = forgotten.swap_remove(random(forgotten.len()));
+                    run(&["restore", &id]);
+                    steps.push(format!("restore {id}"));
+                    kept.push(id);
+                }
+                3 => {
+                    run(&["sync"]);
+                    steps.push("sync".to_owned());
+                }
+                chosen => {
+                    let title = ["8080", "9090", "7070"][random(3)];
+                    let title = format!("The server listens on port {title}");
+                    let mut args = vec!["add", "--json", &title];
+                    if chosen == 4 && !kept.is_empty() {
+                        args.extend(["--supersedes", &kept[random(kept.len())]]);
+                    }
+                    let added: Value = serde_json::from_str(&run(&args)).unwrap();
+                    let id = short(&added).to_owned();
+                    steps.push(format!("{args:?} = {id}"));
+                    if !kept.contains(&id) {
+                        kept.push(id.clone());
+                    }
+                    stated = Some(id);
+                }
+            }
+            if kept.is_empty() {
+                continue;
+            }
+            let found = machine.run_with(&["search", "port", "--json"], &now).stdout;
+            let found: Value = serde_json::from_str(&found).unwrap();
+            let hits = found["hits"].as_array().unwrap();
+            let is_found = |id: &String| hits.iter().any(|hit| hit["short"] == id.as_str());
+            assert!(kept.iter().any(is_found), "seed {seed}: {steps:#?}\n{found:#}");
+            assert!(stated.iter().all(is_found), "seed {seed}: {steps:#?}\n{found:#}");
+        }
+    }
+}
+
+#[test]
+fn a_statement_that_is_made_again_is_given_again() {
+    let machine = ready();
+    let add = |title: &str, minute: u8| -> Value {
+        let at = format!("2026-10-02T10:{minute}:00Z");
+        let said = machine.run_with(&["add", title, "--json"], &[("THROUGHLINE_NOW", &at)]);
+        serde_json::from_str(&said.stdout).unwrap()
+    };
+    let (old, new) = ("The server listens on port 8080", "The server listens on port 9090");
+    for (minute, title) in [(10, old), (11, new), (12, old), (13, new), (14, old)] {
+        let id = add(title, minute)["id"].clone();
+        for _ in 0..2 {
+            let found = machine.json(&["search", "port", "--json"]);
+            let hits = found["hits"].as_array().unwrap();
+            assert!(hits.len() == 1 && hits[0]["id"] == id, "{minute}: {found:#}");
+            if minute > 12 {
+                machine.ok(&["sync"]);
+            }
+        }
+    }
+}

@@ -457,3 +457,130 @@ fn lines_are_broken_at_words_on_a_terminal_and_nowhere_else() {
     let json = machine.on_screen(&["list", "--json"], 80);
     serde_json::from_str::<serde_json::Value>(&json).unwrap();
 }
+
+fn set_up() -> Machine {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine
+}
+
+#[test]
+fn an_ambiguous_id_is_answered_with_the_candidates() {
+    let machine = set_up();
+    let ids = ["Tides are counted", "The mill is closed"]
+        .map(|title| machine.json(&["add", title, "--json"])["id"].as_str().unwrap().to_owned());
+    let start = &ids[0][..9];
+    assert!(ids[1].starts_with(start), "{ids:?}");
+    let said = machine.run(&["show", start]);
+    assert_eq!(said.code, 3);
+    assert!(said.stderr.contains(&format!("begins with {start}: ")), "{}", said.stderr);
+    for (id, title) in ids.iter().zip(["Tides are counted", "The mill is closed"]) {
+        let named = format!("{} \"{title}\"", &id[id.len() - 6..]);
+        assert!(said.stderr.contains(&named), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn a_memory_is_read_from_stdin() {
+    let machine = set_up();
+    let said = machine.run_on(&["add", "-", "--json"], "Tides are counted\n\nFrom the pier.\n");
+    let added: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(
+        (&added["title"], &added["body"]),
+        (&"Tides are counted".into(), &"From the pier.".into())
+    );
+    assert_eq!(machine.run_on(&["add", "-"], "\n").code, 2);
+    assert_eq!(machine.run_on(&["add", "-", "--body", "-"], "a").code, 2);
+}
+
+#[test]
+fn a_search_without_words_announces_no_results_that_there_are_not() {
+    let machine = set_up();
+    machine.finds_nothing(&["search", "we"]);
+    machine.ok(&["add", "Tides are counted"]);
+    let said = machine.run(&["search", "we"]);
+    assert!(said.stderr.contains("these are the latest"), "{}", said.whole());
+}
+
+#[test]
+fn a_folder_that_is_a_file_is_named_with_what_helps() {
+    let machine = set_up();
+    machine.ok(&["add", "Tides are counted"]);
+    machine.write("file", "");
+    let file = machine.path("file").to_string_lossy().into_owned();
+    for command in [&["list"][..], &["add", "The mill is closed"]] {
+        let said = machine.run_with(command, &[("XDG_DATA_HOME", &file)]);
+        assert_eq!(said.code, 1, "{}", said.whole());
+        assert!(said.stderr.contains("/file is a file"), "{}", said.stderr);
+        assert!(said.stderr.contains("XDG_DATA_HOME") && !said.stderr.contains("trust"));
+    }
+    let init = ["init", "--yes", "--no-register"];
+    let said = machine.run_with(&init, &[("XDG_DATA_HOME", "/proc/nope")]);
+    assert!(said.code != 0 && !said.stderr.contains("chown"), "{}", said.stderr);
+    let said = machine.run_with(&["search", "zebra"], &[("XDG_STATE_HOME", &file)]);
+    assert_eq!(said.code, 9, "{}", said.whole());
+    assert!(said.stderr.contains("throughline sync"), "{}", said.stderr);
+}
+
+#[test]
+fn a_mistyped_setting_is_answered_with_the_one_that_was_meant() {
+    let machine = set_up();
+    for args in
+        [&["get", "star_tokens"][..], &["set", "star_tokens", "5"], &["unset", "star_tokens"]]
+    {
+        let said = machine.run(&[&["config"], args].concat());
+        assert_eq!(said.code, 3);
+        assert!(said.stderr.contains("Did you mean start_tokens?"), "{}", said.stderr);
+    }
+    let path = machine.ok(&["config", "path"]);
+    machine.write(path.trim().trim_start_matches('/'), "star_tokens = 5\n");
+    let said = machine.run(&["config", "list"]);
+    assert!(said.stderr.contains("did you mean start_tokens?"), "{}", said.stderr);
+    assert_eq!(said.stdout, machine.ok(&["config"]));
+    assert_eq!(machine.json(&["config", "list", "--json"]), machine.json(&["config", "--json"]));
+}
+
+#[test]
+fn a_limited_list_counts_the_rest() {
+    let machine = set_up();
+    for title in ["Tides are counted", "The mill is closed", "Ovens are cleaned"] {
+        machine.ok(&["add", title]);
+    }
+    let said = machine.run(&["list", "-n", "1"]);
+    assert_eq!((said.stdout.lines().count(), &*said.stderr), (1, "2 more: use -n 3\n"));
+    assert_eq!(machine.run(&["list", "-n", "3"]).stderr, "");
+}
+
+#[test]
+fn unusual_links_missing_files_and_tags_with_commas_are_noticed() {
+    let machine = set_up();
+    let other = machine.json(&["add", "Tides are counted", "--json"]);
+    let link = format!("supportz {}", other["short"].as_str().unwrap());
+    let args = [
+        "add",
+        "The mill is closed",
+        "--relation",
+        &link,
+        "-p",
+        "no.rs",
+        "-p",
+        "*.rs",
+        "-t",
+        "sea, mill",
+    ];
+    let said = machine.run(&args);
+    assert_eq!(said.code, 0, "{}", said.whole());
+    assert!(said.stderr.contains("did you mean `supports`?"), "{}", said.stderr);
+    assert!(said.stderr.contains("No file no.rs is in the project now."), "{}", said.stderr);
+    assert!(!said.stderr.contains("*.rs"), "{}", said.stderr);
+    let list = machine.json(&["list", "--tag", "mill", "--json"]);
+    assert_eq!(list[0]["tags"], serde_json::json!(["sea", "mill"]));
+}
+
+#[test]
+fn indexing_has_a_label_and_a_count() {
+    let machine = set_up();
+    machine.session("a1", "2026-10-01", vec![crate::common::user("Tides are counted".into())]);
+    let said = machine.run(&["sync"]);
+    assert!(said.stderr.contains("indexing 1/1"), "{}", said.whole());
+}

@@ -102,7 +102,7 @@ pub enum Error {
     /// No memory has this id, or several have this short id.
     #[error("{}", match found {
         0 => format!("no memory has the id {id}"),
-        found => format!("{found} memories have an id that ends in {id}"),
+        found => format!("{found} memories have an id that begins or ends with {id}"),
     })]
     NotFound {
         /// The id or short id of the request.

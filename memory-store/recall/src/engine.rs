@@ -341,7 +341,7 @@ impl Recall {
         let asked = &Conditions { is_open, ..*asked };
         let mut recalled = self.new_answer();
         let mut kept = Kept::default();
-        let mut best = None;
+        let (mut best, mut left_out) = (None, None);
         let mut reads = 0;
         for candidate in &candidates {
             let mut outcome = self.outcome(candidate, best, recalled.hits.len(), asked);
@@ -372,14 +372,17 @@ impl Recall {
                     }
                 }
             }
+            if candidate.passes()
+                && !matches!(outcome, CandidateOutcome::Hit | CandidateOutcome::Gate)
+            {
+                left_out.get_or_insert(outcome);
+            }
             if self.traces {
                 recalled.trace.push(trace::of(&self.sources, candidate, query, outcome, instead));
             }
         }
         if recalled.hits.is_empty() {
-            let passed = candidates.iter().any(Candidate::passes);
-            recalled.silent =
-                Some(if passed { SilenceReason::Skipped } else { SilenceReason::Gate });
+            recalled.silent = Some(left_out.map_or(SilenceReason::Gate, SilenceReason::LeftOut));
         }
         self.finish(recalled)
     }

@@ -21,7 +21,7 @@ use memory_store_recall::index::manifest::{
     self, Collection, Gate, Manifest, PassageGate, SegmentRef,
 };
 use memory_store_recall::index::record::{
-    FLAG_DRAFT, FLAG_HELD, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, REPEATED_MAX,
+    FLAG_DRAFT, FLAG_HELD, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, REPEATED_MAX, is_newer,
 };
 use memory_store_recall::index::segment::Segment;
 use memory_store_recall::index::vectors::Embedded;
@@ -718,12 +718,17 @@ fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
 fn displaced(documents: &[Document]) -> BTreeMap<MemoryId, MemoryId> {
     let by_id: BTreeMap<MemoryId, &Document> =
         documents.iter().map(|document| (document.entry.id, document)).collect();
-    let newer = documents.iter().filter(|newer| !newer.entry.has(FLAG_HELD));
-    let pairs = newer.flat_map(|newer| newer.record.differs_from.iter().map(move |id| (id, newer)));
-    let given = pairs.filter(|(older, newer)| {
-        by_id.get(older).is_some_and(|older| newer.record.displaces(&older.record))
+    let pairs = documents.iter().flat_map(|one| {
+        let others = one.record.differs_from.iter().filter_map(|id| by_id.get(id));
+        others.map(move |&other| match is_newer(&one.entry, (&other.entry, &other.record)) {
+            true => (other, one),
+            false => (one, other),
+        })
     });
-    given.map(|(&older, newer)| (older, newer.entry.id)).collect()
+    let given = pairs.filter(|(older, newer)| {
+        !newer.entry.has(FLAG_HELD) && newer.record.displaces(&older.record)
+    });
+    given.map(|(older, newer)| (older.entry.id, newer.entry.id)).collect()
 }
 
 /// Returns the ids of expired documents.

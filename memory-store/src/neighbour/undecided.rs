@@ -64,7 +64,10 @@ pub fn undecided<'m>(
     for (at, memory) in current.iter().enumerate() {
         let links = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
         for &other in links.filter_map(|link| places.get(&link.to)).filter(|other| **other != at) {
-            found.insert(later(at, other), None);
+            let (newer, older) = later(at, other);
+            // Of two that name each other and have equal times, the later one is that with the higher id.
+            found.remove(&(older, newer));
+            found.insert((newer, older), None);
         }
     }
     for (one, other) in reviewed.differing() {
@@ -212,6 +215,12 @@ mod tests {
         let to = memories[1].id;
         memories[0].relations = vec![Relation { kind: CONTRADICTS.into(), to }];
         assert_eq!(pairs(&memories, &Reviewed::default()), [(2, 1, Verdict::NewerValue, true)]);
+        // Two of one time that link each other are one pair.
+        memories[1].created = memories[0].created;
+        let to = memories[0].id;
+        memories[1].relations = vec![Relation { kind: CONTRADICTS.into(), to }];
+        assert_eq!(pairs(&memories, &Reviewed::default()), [(2, 1, Verdict::NewerValue, true)]);
+        memories[1].relations.clear();
         memories[0].source.extractor = None;
         memories[0].relations.clear();
         assert_eq!(pairs(&memories, &Reviewed::default()).len(), 1);

@@ -51,7 +51,7 @@ pub(super) fn publish_passages(
     distrusted: &mut Distrusted,
 ) -> Result<PublishOutcome> {
     let (published, mut staged) = stage(context, state, ownership, models, distrusted)?;
-    context.options.progress.stage("indexing", 0);
+    context.options.progress.stage("publishing", 0);
     for tree in &context.trees {
         let StagedTree { passages, thoughts } = staged.take(&tree.root);
         for staged in passages.into_iter().chain(thoughts) {
@@ -70,7 +70,7 @@ pub(super) fn publish_memories(
     distrusted: &mut Distrusted,
 ) -> Result<Vec<Listing>> {
     let options = context.options;
-    options.progress.stage("indexing", 0);
+    options.progress.stage("publishing", 0);
     let mut listings = Vec::new();
     let anchors = Anchors::open(&context.home, &context.settings, state, options.now).ok();
     let anchors = anchors.map(RefCell::new);

@@ -69,6 +69,7 @@ impl Staging<'_> {
     pub fn stage(self, at_once: usize) -> Result<StagingOutcome> {
         let mut outcome = StagingOutcome::default();
         let mut lacking = VecDeque::from(self.lacking());
+        self.context.options.progress.stage("indexing", lacking.len());
         if self.state.all_turns {
             // This portion is staged even if there are no turns, so that the index is replaced.
             self.stage_portion(&Lacking::default(), &mut outcome.staged)?;
@@ -143,7 +144,11 @@ impl Staging<'_> {
             let counted: Vec<usize> = names.iter().map(|name| self.turns_before(name)).collect();
             let miner = self.context.miner(self.state, self.ownership);
             let counted: Vec<(&String, usize)> = names.iter().zip(counted).collect();
-            let found = in_order(&counted, |(name, before)| Lacking::of(&miner, name, *before));
+            let found = in_order(&counted, |(name, before)| {
+                let found = Lacking::of(&miner, name, *before);
+                self.context.options.progress.step();
+                found
+            });
             for (name, found) in names.into_iter().zip(found) {
                 match found {
                     Ok(Lacking { passages, thoughts }) => {

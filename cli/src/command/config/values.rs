@@ -44,9 +44,14 @@ fn find(key: &str, all: &[Explained]) -> Result<Value> {
     let first = names.next().unwrap_or_default();
     let explained = all.iter().find(|explained| explained.key == first).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|explained| explained.key).collect();
-        Failure::new(format!("`{first}` is no setting"))
-            .code(exit::NOT_FOUND)
-            .hint(format!("There are: {}.", names.join(", ")))
+        Failure::new(format!("`{first}` is no setting")).code(exit::NOT_FOUND).hint(
+            match settings_file::similar(first) {
+                Some(meant) => {
+                    format!("Did you mean {meant}? `throughline config list` prints all.")
+                }
+                None => format!("There are: {}.", names.join(", ")),
+            },
+        )
     })?;
     let mut value = &explained.json;
     for name in names {

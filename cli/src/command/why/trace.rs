@@ -245,6 +245,22 @@ pub fn reason(reason: SilenceReason) -> &'static str {
         SilenceReason::Acknowledgement => "it only acknowledges",
         SilenceReason::NoCandidate => "nothing shares a word with it",
         SilenceReason::Gate => "nothing answers it well enough",
-        SilenceReason::Skipped => "what answers it has been shown, or its file changed",
+        SilenceReason::LeftOut(CandidateOutcome::Superseded) => {
+            "what answers it was replaced by what is not given"
+        }
+        SilenceReason::LeftOut(CandidateOutcome::Held) => {
+            "what answers it is withheld (`throughline review` prints the reason)"
+        }
+        SilenceReason::LeftOut(CandidateOutcome::Said) => {
+            "CLAUDE.md or Claude Code's own memory says what answers it"
+        }
+        SilenceReason::LeftOut(CandidateOutcome::Stale) => {
+            "the file of what answers it is gone or changed (run `throughline sync`)"
+        }
+        SilenceReason::LeftOut(CandidateOutcome::Expired) => "what answers it is not valid now",
+        SilenceReason::LeftOut(CandidateOutcome::OtherAgent) => {
+            "what answers it belongs to a subagent"
+        }
+        SilenceReason::LeftOut(_) => "what answers it was shown already",
     }
 }

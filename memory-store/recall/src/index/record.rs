@@ -1,6 +1,7 @@
 //! Parts of an indexed document: an entry of fixed size for ranking, and a packed record for printing. A record is a
 //! list of tagged fields, so that later versions can add fields.
 
+use std::cmp::Ordering;
 use std::path::PathBuf;
 
 use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
@@ -215,6 +216,15 @@ mod tag {
     pub(crate) const TOPIC: u64 = 28;
     pub(crate) const RENEWED: u64 = 29;
     pub(crate) const MADE_FROM: u64 = 30;
+}
+
+/// Returns whether the first memory of an undecided pair, which names the other one in `differs_from`, is the newer one.
+/// Of two memories of one time, it is unless the other one names it too and has the higher id.
+pub fn is_newer(entry: &Entry, (other, record): (&Entry, &Record)) -> bool {
+    match entry.when.cmp(&other.when) {
+        Ordering::Equal => !record.differs_from.contains(&entry.id) || entry.id > other.id,
+        order => order.is_gt(),
+    }
 }
 
 impl Record {

@@ -6,7 +6,7 @@ use super::sources::Collection;
 use crate::query::shape::QueryShape;
 use crate::rank::staleness::Staleness;
 use crate::rank::start_rank::Age;
-use crate::rank::trace::Traced;
+use crate::rank::trace::{CandidateOutcome, Traced};
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::{SaidBy, Scope};
@@ -91,8 +91,8 @@ pub enum SilenceReason {
     NoCandidate,
     /// The candidates share too little with the text.
     Gate,
-    /// Every candidate was shown already, or its file has changed.
-    Skipped,
+    /// The best candidate that answers is left out for this reason.
+    LeftOut(CandidateOutcome),
 }
 
 /// Result of a recall.

@@ -30,7 +30,8 @@ const RANKED_MIN: usize = 512;
 /// Maximum number of words of a search that is corrected. Longer texts are error messages or prose.
 const WORDS_MAX: usize = 16;
 /// Note about a text without searchable words and conditions.
-const NO_WORD: &str = "The query has no word that can be searched for: these are the latest.";
+pub(super) const NO_WORD: &str =
+    "The query has no word that can be searched for: these are the latest.";
 /// Minimum score of a hit as a fraction of the best score. Every text is slightly similar to any other, and the gate
 /// separates a store's subjects from others, not its memories from one another.
 const NEAR_BEST: f32 = 0.3;

@@ -9,7 +9,7 @@ use crate::index::Index;
 use crate::index::document::Document;
 use crate::index::journal::{Entry as Change, KnownJournals};
 use crate::index::manifest::Gate;
-use crate::index::record::{Entry, FLAG_DRAFT, FLAG_HELD, FLAG_SUPERSEDED, Record};
+use crate::index::record::{Entry, FLAG_DRAFT, FLAG_HELD, FLAG_SUPERSEDED, Record, is_newer};
 use crate::index::segment::Segment;
 use crate::rank::start_rank::{Standing, StartGroup, worth};
 
@@ -482,23 +482,30 @@ impl IndexSource {
             return;
         }
         // If a user has decided, the memory's own successor, or its absence, is kept.
-        for &older in &newer.record.differs_from {
-            let record = self.own_record(older);
-            let is_open = |record: &Record| record.superseded_by.is_none();
-            if record.is_some_and(|record| is_open(&record) && newer.record.displaces(&record)) {
-                self.superseded.entry(older).or_insert(newer.entry.id);
+        for &other in &newer.record.differs_from {
+            let Some((entry, record)) = self.own_record(other) else { continue };
+            // The other one is later if it was stated again.
+            if !is_newer(&newer.entry, (&entry, &record)) {
+                let is_given =
+                    !entry.has(FLAG_HELD | FLAG_DRAFT) && record.displaces(&newer.record);
+                if is_given && record.superseded_by.is_none() {
+                    self.superseded.entry(newer.entry.id).or_insert(other);
+                }
+            } else if record.superseded_by.is_none() && newer.record.displaces(&record) {
+                self.superseded.entry(other).or_insert(newer.entry.id);
             }
         }
     }
 
-    /// Returns the record of a memory in this source; `None` if it is not in this source.
-    fn own_record(&self, id: MemoryId) -> Option<Record> {
+    /// Returns the entry and the record of a memory in this source; `None` if it is not in this source.
+    fn own_record(&self, id: MemoryId) -> Option<(Entry, Record)> {
         if let Some(document) = self.loose.iter().find(|document| document.entry.id == id) {
-            return Some(document.record.clone());
+            return Some((document.entry, document.record.clone()));
         }
         let segment = self.segment()?;
         let docs = segment.docs_of_ids(u128::from_be_bytes(id.0), u128::MAX).ok()?;
-        segment.record(&segment.entry(*docs.first()?).ok()?).ok()
+        let entry = segment.entry(*docs.first()?).ok()?;
+        Some((entry, segment.record(&entry).ok()?))
     }
 
     fn mark_superseded(&mut self) {

@@ -1,7 +1,7 @@
 //! Explicit search for memories, passages, or both.
 
 use super::hit::{Hit, Recalled};
-use super::memories::memories;
+use super::memories::{NO_WORD, memories};
 use super::passed_commands;
 use super::reader::Recall;
 use super::request::{Search, Tier};
@@ -26,6 +26,9 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
             add_side(recall, &of_side, now, &mut recalled.hits);
         }
         recalled.hits.truncate(search.limit());
+    }
+    if recalled.hits.is_empty() {
+        recalled.notes.retain(|note| note != NO_WORD);
     }
     recalled
 }
