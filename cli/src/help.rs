@@ -66,7 +66,7 @@ const EXAMPLES: [(&str, [&str; 2]); 38] = [
 ];
 
 /// Two examples for each nested command, and for commands that programs run.
-const NESTED_EXAMPLES: [(&str, [&str; 2]); 13] = [
+const NESTED_EXAMPLES: [(&str, [&str; 2]); 15] = [
     ("watch install", ["watch install", "watch install --dry-run"]),
     ("config get", ["config get start_tokens", "config get review --json"]),
     ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
