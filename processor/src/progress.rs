@@ -73,10 +73,9 @@ impl ProgressReport for Bar {
     fn resume(&self, name: &str, done: usize, steps: usize) {
         let Ok(mut now) = self.now.lock() else { return };
         now.begin(name, done, steps);
-        self.set_style(steps > 0);
-        self.bar.set_message(name.to_owned());
         if steps == 0 {
-            self.bar.tick();
+            self.set_style(false);
+            self.bar.set_message(name.to_owned());
             return;
         }
         // Both numbers are set together, because the position in a longer earlier stage could exceed the new length.
@@ -84,6 +83,9 @@ impl ProgressReport for Bar {
             state.set_len(steps as u64);
             state.set_pos(done as u64);
         });
+        // The bar is drawn only once it has a length.
+        self.bar.set_message(name.to_owned());
+        self.set_style(true);
         self.bar.set_prefix(now.remaining_text());
     }
 
