@@ -13,7 +13,8 @@ fn machine() -> (Machine, String) {
 }
 
 fn file_of(machine: &Machine, id: &str) -> std::path::PathBuf {
-    machine.work().join(machine.json(&["show", id, "--json"])[0]["file"].as_str().unwrap())
+    let shown = machine.json(&["show", id, "--json"]);
+    machine.path("home").join(shown[0]["file"].as_str().unwrap().trim_start_matches("~/"))
 }
 
 #[test]

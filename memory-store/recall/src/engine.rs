@@ -382,6 +382,11 @@ impl Recall {
             }
         }
         if recalled.hits.is_empty() {
+            // An earlier version of a memory that was given is no reason of its own.
+            let left_out = match recalled.given_before {
+                true => left_out.map(|_| CandidateOutcome::Skipped),
+                false => left_out,
+            };
             recalled.silent = Some(left_out.map_or(SilenceReason::Gate, SilenceReason::LeftOut));
         }
         self.finish(recalled)
