@@ -583,7 +583,7 @@ impl Guard {
         if [command, path, content].iter().all(|condition| condition.is_empty()) {
             return Some("a guard needs `command`, `path` or `content`");
         }
-        if !command.is_empty() && !(path.is_empty() && content.is_empty()) {
+        if !(command.is_empty() || path.is_empty() && content.is_empty()) {
             return Some("`command` is for shell commands, `path` and `content` are for edits");
         }
         let is_long = |condition: &&str| condition.len() > Self::CONDITION_BYTES_MAX;
