@@ -150,10 +150,10 @@ fn asks_and_saves(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result
     checks.contains("recall: gives what holds", &now, "We deploy with Kustomize");
     checks.check("and not what was replaced", !now.contains("We deploy with Helm"), &now);
     let gone = client.call_tool("forget", &json!({"id": id}))?;
-    checks.contains("forget: puts aside", &gone, &format!("{id} is put aside"));
+    checks.contains("forget: puts aside", &gone, &format!("{id} is archived"));
     checks.contains("and what it had replaced holds again", &gone, &format!("replaced {older}"));
     let again = client.call_tool("forget", &json!({"id": id}))?;
-    checks.contains("and twice says so", &again, &format!("{id} was put aside before"));
+    checks.contains("and twice says so", &again, &format!("{id} was archived before"));
     let after = client.call_tool("recall", &json!({"query": "deploy with Kustomize overlays"}))?;
     checks.check("what was forgotten is not found", !after.contains("Overlays for each"), &after);
     let status = client.call_tool("status", &json!({}))?;
