@@ -111,7 +111,7 @@ impl Writer {
                 answers.any(|answer| {
                     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
                     answer["result"]["isError"] == false
-                        && (self == Self::Remember || text.contains(" is put aside."))
+                        && (self == Self::Remember || text.contains(" is archived."))
                 })
             }
             _ => run.status.success(),
