@@ -24,7 +24,7 @@ use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain};
 use crate::world::World;
 
-/// Check edits and commands of Claude against your rules
+/// Check Claude's edits and commands against your rules
 ///
 /// A guard is a part of a memory: it warns Claude, stops a call once, asks you, or denies the call, and gives the memory
 /// as the reason. It stops mistakes, not attacks: a script or a program that builds a command is not examined. Without
@@ -51,9 +51,9 @@ enum GuardCommand {
     },
     /// Report which guard applies to a call; exit with 1 if none does
     Test(TestedCall),
-    /// Put guards of a memory out of force, without changing its file
+    /// Disable the guards of a memory on this machine, without changing its file
     Off(NamedMemory),
-    /// Accept the guards of a memory that other people wrote, or that you wrote by hand
+    /// Accept guards in a memory's file that other people wrote, or that you wrote by hand
     Trust(NamedMemory),
     /// Delete the guards of a memory from its file
     Remove(NamedMemory),
