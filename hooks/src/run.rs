@@ -11,6 +11,30 @@ use crate::output::HookOutput;
 use crate::platform;
 use crate::untrusted_tree;
 
+/// Defines the program of a hook that answers events with a function: its allocator and C's `main`. The program itself has
+/// the attribute `no_main`.
+#[macro_export]
+macro_rules! hook_program {
+    ($answer:path) => {
+        #[global_allocator]
+        // SAFETY: a hook has one thread.
+        static ARENA: $crate::arena::Arena = unsafe { $crate::arena::Arena::new() };
+
+        /// Runs the hook, see [`hooks::run::run`].
+        ///
+        /// # Safety
+        /// Only the C library may call it, with the number of arguments and the arguments.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn main(
+            count: std::ffi::c_int,
+            arguments: *const *const std::ffi::c_char,
+        ) -> std::ffi::c_int {
+            // SAFETY: the C library calls `main` with valid arguments.
+            unsafe { $crate::run::run(env!("CARGO_BIN_NAME"), $answer, count, arguments) }
+        }
+    };
+}
+
 /// Runs a hook as a complete process and exits with status 0 in any case. With the argument `--version` or `-V`, which
 /// Claude Code never passes, it prints the version of `program` instead, with status 1 if that fails.
 ///
