@@ -136,11 +136,8 @@ impl Stores {
         for (store, tree) in
             [(&self.project, self.state()), (&self.user, self.world.dirs.user_state())]
         {
-            let trust = self.trust(store)?;
-            let memories = store.list()?.memories;
-            let guarded = memories.iter().filter(|stored| !stored.memory.guards.is_empty());
-            let guarded = guarded.map(|stored| (&stored.memory, trust.is_from_repository(stored)));
-            guards::publish(guarded, &Reviewed::read(&store.home), &tree, self.world.now)?;
+            let (trust, reviewed) = (self.trust(store)?, Reviewed::read(&store.home));
+            guards::publish(&store.list()?.memories, &trust, &reviewed, &tree, self.world.now)?;
         }
         Ok(())
     }

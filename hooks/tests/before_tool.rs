@@ -49,7 +49,7 @@ fn guarded(action: GuardAction, command: &str) -> World {
     world.publish(&all, &Settings::default());
     let mut reviewed = Reviewed::default();
     reviewed.accept_guard(rule.id, &rule.guards[0], true);
-    guards::publish([(&rule, false)], &reviewed, &world.state(), Timestamp::parse(NOW).unwrap())
+    guards::write([(&rule, false)], &reviewed, &world.state(), Timestamp::parse(NOW).unwrap())
         .unwrap();
     world
 }

@@ -13,7 +13,9 @@ use crate::fs::disk::{Privacy, read_if_there, replace};
 use crate::layout::{GUARDS_BYTES_MAX, TreeDir};
 use crate::memory::{Guard, GuardAction, Memory, Status};
 use crate::reviewed::Reviewed;
+use crate::store::Stored;
 use crate::time::Timestamp;
+use crate::trust::Trust;
 
 /// State of a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +52,28 @@ pub fn state(
     }
 }
 
-/// Writes the file with the effective guards of memories, given with whether they are from the repository. The file is
-/// removed if there are none. Guards that exceed its maximum size are left out.
+/// Writes the file with the effective guards of a store's memories. The file is removed if there are none. Guards that
+/// exceed its maximum size are left out.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn publish<'a>(
+pub fn publish(
+    memories: &[Stored],
+    trust: &Trust,
+    reviewed: &Reviewed,
+    tree: &TreeDir,
+    now: Timestamp,
+) -> Result<()> {
+    let guarded = memories.iter().filter(|stored| !stored.memory.guards.is_empty());
+    let guarded = guarded.map(|stored| (&stored.memory, trust.is_from_repository(stored)));
+    write(guarded, reviewed, tree, now)
+}
+
+/// Writes the file with the effective guards of memories, given with whether they are from the repository.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write<'a>(
     memories: impl IntoIterator<Item = (&'a Memory, bool)>,
     reviewed: &Reviewed,
     tree: &TreeDir,

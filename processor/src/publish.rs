@@ -143,14 +143,12 @@ fn publish(
     // redacted here again.
     let redactor = store.redactor(publication.settings);
     let reviewed = Reviewed::read(&store.home);
-    let guarded = listing.memories.iter().filter(|stored| !stored.memory.guards.is_empty());
-    let guarded = guarded.map(|stored| (&stored.memory, trust.is_from_repository(stored)));
     let state = match *root == publication.dirs.data {
         true => publication.dirs.user_state(),
         false => publication.dirs.tree(root),
     };
     // In the form that the user accepted, which redaction may change.
-    guards::publish(guarded, &reviewed, &state, publication.now)?;
+    guards::publish(&listing.memories, &trust, &reviewed, &state, publication.now)?;
     let mut pulled = BTreeSet::new();
     for stored in &mut listing.memories {
         if trust.is_from_repository(stored) {
