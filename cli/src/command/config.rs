@@ -40,29 +40,21 @@ impl ConfigArgs {
             Some(ConfigAction::Set { key, write, .. } | ConfigAction::Unset { key, write }) => {
                 !write.dry_run && !settings_file::may_repository_set(key)
             }
-            Some(ConfigAction::Edit) => true,
-            Some(
-                ConfigAction::Get { .. }
-                | ConfigAction::List { .. }
-                | ConfigAction::Path
-                | ConfigAction::Schema,
-            )
-            | None => false,
+            _ => self.changes(),
         }
     }
 
     /// Returns whether the command changes settings, or would without `--dry-run`.
     pub fn changes(&self) -> bool {
-        match &self.what {
-            Some(
+        !matches!(
+            self.what,
+            None | Some(
                 ConfigAction::Get { .. }
-                | ConfigAction::List { .. }
-                | ConfigAction::Path
-                | ConfigAction::Schema,
+                    | ConfigAction::List { .. }
+                    | ConfigAction::Path
+                    | ConfigAction::Schema
             )
-            | None => false,
-            Some(_) => true,
-        }
+        )
     }
 
     /// Returns whether the command lists all settings.

@@ -147,8 +147,8 @@ impl Verb {
 }
 
 impl ReviewArgs {
-    /// Returns each verdict with its words and the ids that its option names, in the order in which the verdicts are carried out: a released memory
-    /// stays where it was found, and accepting moves it.
+    /// Returns each verdict with its words and the ids that its option names. The order is that in which the verdicts are
+    /// executed: a released memory stays where it was found, and accepting moves it.
     fn named(&self) -> [(Verb, &'static str, &[String]); 13] {
         [
             (Verb::Release, "release", &self.release),
